@@ -160,9 +160,9 @@ func prefixShares() panel {
 func preemptionsByHost() panel {
 	return series(subject{
 		title:   "Preemptions",
-		means:   "Requests preempted for lack of KV cache, to be computed again, of the engine of each host that does so most: preemptions of vLLM, retractions of SGLang.",
+		means:   "Requests preempted for lack of KV cache, to be computed again, of the engine of each host that does so most: " + preempted() + ".",
 		wrong:   "it is not 0 in a run whose figures are to be compared: the work was done twice.",
-		noData:  "the engine does not count them: vLLM does, SGLang from the first on",
+		noData:  "the engine does not count them: " + countsPreempted(),
 		queries: []query{{"{{host}}", enginePerSecond(metric.EnginePreemptionsTotal).Max(byHost())}},
 	}).Min(0)
 }

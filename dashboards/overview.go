@@ -88,7 +88,7 @@ func runNow() panel {
 func kvNow() panel {
 	return trend(subject{
 		title:   "KV cache in use",
-		means:   "Share of the KV cache that requests hold, of the engine that is fullest. What is kept for reuse only counts as free in vLLM and SGLang.",
+		means:   "Share of the KV cache that requests hold, of the engine that is fullest. " + keptIsFree(),
 		wrong:   "it stays at 100 %: requests wait, or are preempted and computed again.",
 		noData:  "no engine reports it, or no exporter answers",
 		queries: []query{{"KV cache", one(metric.EngineKVUsedRatio)}},

@@ -24,7 +24,7 @@ func kvRoom() panel {
 func kvInUse() panel {
 	return series(subject{
 		title:   "KV cache in use over time",
-		means:   "Share of the KV cache that requests hold. What is kept for reuse only counts as free in vLLM and SGLang.",
+		means:   "Share of the KV cache that requests hold. " + keptIsFree(),
 		wrong:   "it touches 100 %: requests wait for room or are preempted.",
 		noData:  noEngine,
 		queries: []query{{"{{source}} {{model}}", each(metric.EngineKVUsedRatio)}},
@@ -63,7 +63,7 @@ func tierBytes() panel {
 		title:  "KV cache in bytes",
 		means:  "Size of the KV cache on the GPU, where the engine reports it, and what LMCache holds in its tiers.",
 		wrong:  "a tier has stopped growing far below its size: something throws its blocks away.",
-		noData: "the engine reports no bytes: vLLM does where they were set, SGLang and LMCache do",
+		noData: "the engine reports no bytes: " + countsBytes(),
 		queries: []query{
 			{"GPU" + ofSource, each(metric.EngineKVCapacityBytes)},
 			{"held in {{tier}} {{source}}", each(metric.EngineKVTierUsedBytes)},
@@ -74,9 +74,9 @@ func tierBytes() panel {
 func preemptions() panel {
 	return series(subject{
 		title:   "Preemptions",
-		means:   "Requests preempted for lack of KV cache, to be computed again: preemptions of vLLM, retractions of SGLang.",
+		means:   "Requests preempted for lack of KV cache, to be computed again: " + preempted() + ".",
 		wrong:   "it is not 0 in a run whose figures are to be compared: the work was done twice.",
-		noData:  "the engine does not count them: vLLM does, SGLang from the first on",
+		noData:  "the engine does not count them: " + countsPreempted(),
 		queries: []query{{"{{source}} {{model}}", eachPerSecond(metric.EnginePreemptionsTotal)}},
 	}).Min(0)
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/exporter/collector"
+	"github.com/umascope/umascope/exporter/engine/spec"
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/exporter/fit"
 	"github.com/umascope/umascope/exporter/metric"
 )
@@ -14,17 +16,17 @@ import (
 const allocatableTitle = "What CUDA reports, and what can be allocated"
 
 // allocatableSteps leads from what CUDA reports as free to what fit grants. The steps after the second add up to the last.
-func allocatableSteps(can metric.Allocatable, whyReserve string) []fit.Step {
-	return append([]fit.Step{step("CUDA reports free (MemFree: page cache does not count)", can.CUDAFree)}, grantedSteps(can, whyReserve)...)
+func allocatableSteps(can metric.Allocatable, whyReserve string) []spec.Step {
+	return append([]spec.Step{step("CUDA reports free (MemFree: page cache does not count)", can.CUDAFree)}, grantedSteps(can, whyReserve)...)
 }
 
 // grantedSteps leads from what can be allocated to what fit grants.
-func grantedSteps(can metric.Allocatable, whyReserve string) []fit.Step {
+func grantedSteps(can metric.Allocatable, whyReserve string) []spec.Step {
 	upTo := "up to this if page cache is given up (MemAvailable; not tried on a GB10)"
 	if can.FreeCMA > 0 {
 		upTo = fmt.Sprintf("up to this if page cache is given up (MemAvailable, without %s free in CMA; not tried on a GB10)", gib(can.FreeCMA))
 	}
-	return []fit.Step{step(upTo, can.UpTo), step("reserve: "+whyReserve, -can.Reserve), step("fit grants, for one engine with everything that it allocates", can.Granted())}
+	return []spec.Step{step(upTo, can.UpTo), step("reserve: "+whyReserve, -can.Reserve), step("fit grants, for one engine with everything that it allocates", can.Granted())}
 }
 
 // whyReserved explains the default reserve.
@@ -41,8 +43,8 @@ func floorText() string {
 // sizedSentence names the engines that size their KV cache by the first figure.
 func sizedSentence() string {
 	var byFree, otherwise []string
-	for _, s := range fit.Sizings() {
-		if s.CUDAFree {
+	for _, s := range fit.Sizing(supported.Engines()) {
+		if s.Sizing.CUDAFree {
 			byFree = append(byFree, s.Release())
 		} else {
 			otherwise = append(otherwise, s.Release())
@@ -55,7 +57,7 @@ func sizedSentence() string {
 type allocatableRow struct{ GiB, Text string }
 
 // rowsOf are the steps with the floor before the last, which fit grants.
-func rowsOf(steps []fit.Step) []allocatableRow {
+func rowsOf(steps []spec.Step) []allocatableRow {
 	var rows []allocatableRow
 	for i, s := range steps {
 		if i == len(steps)-1 {
@@ -70,7 +72,7 @@ func rowsOf(steps []fit.Step) []allocatableRow {
 func (m *memoryAccount) AllocatableRows() []allocatableRow { return rowsOf(m.AllocatableSteps()) }
 
 // AllocatableSteps leads from what CUDA reports as free to what fit grants; none for a GPU with memory of its own.
-func (m *memoryAccount) AllocatableSteps() []fit.Step {
+func (m *memoryAccount) AllocatableSteps() []spec.Step {
 	if m.Allocatable == nil {
 		return nil
 	}

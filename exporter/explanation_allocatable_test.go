@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/exporter/collector"
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/exporter/fit"
 	"github.com/umascope/umascope/exporter/hostfs"
 )
@@ -87,11 +88,11 @@ func TestTheStepsToWhatFitGrantsAddUp(t *testing.T) {
 func TestThePageNamesTheEnginesAsTheProgramDoes(t *testing.T) {
 	page, err := os.ReadFile("FAQ_USE.md")
 	must(t, err)
-	for _, s := range fit.Sizings() {
+	for _, s := range fit.Sizing(supported.Engines()) {
 		line := "| " + s.Release() + " |"
 		if _, row, found := strings.Cut(string(page), "\n"+line); !found {
 			t.Errorf("FAQ_USE.md has no line %q", line)
-		} else if row, _, _ = strings.Cut(row, "\n"); strings.Contains(row, "what CUDA reports as free") != s.CUDAFree {
+		} else if row, _, _ = strings.Cut(row, "\n"); strings.Contains(row, "what CUDA reports as free") != s.Sizing.CUDAFree {
 			t.Errorf("FAQ_USE.md: %s%s", line, row)
 		}
 	}

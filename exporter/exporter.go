@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/umascope/umascope/exporter/collector"
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/recorder"
 )
@@ -82,6 +83,9 @@ func newExporter(host collector.Host, specs []collector.Spec, settings Settings)
 	settings.TelemetryPath = cmp.Or(settings.TelemetryPath, DefaultTelemetryPath)
 	settings.MaxRequests = cmp.Or(settings.MaxRequests, defaultMaxRequests)
 	settings.CollectTimeout = cmp.Or(settings.CollectTimeout, collector.DefaultTimeout)
+	if settings.Options.Sources.Known == nil {
+		settings.Options.Sources.Known = supported.Engines()
+	}
 	settings.Logger = cmp.Or(settings.Logger, slog.New(slog.DiscardHandler))
 	if err := settings.check(); err != nil {
 		return nil, err

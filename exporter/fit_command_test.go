@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/umascope/umascope/exporter/fit"
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -149,9 +149,9 @@ func TestFitAsJSONHasTheSameFigures(t *testing.T) {
 		}
 		Engines []struct {
 			Engine, Flag string
-			Fraction     int64        `json:"fraction_hundredths"`
-			KV           fit.Interval `json:"kv_cache"`
-			Tokens       fit.Interval `json:"kv_tokens"`
+			Fraction     int64         `json:"fraction_hundredths"`
+			KV           spec.Interval `json:"kv_cache"`
+			Tokens       spec.Interval `json:"kv_tokens"`
 		}
 	}
 	if err := json.Unmarshal([]byte(text), &r); err != nil {

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/exporter/collector"
+	"github.com/umascope/umascope/exporter/engine/spec"
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/exporter/fit"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/nvml"
@@ -60,9 +62,9 @@ type fitGPU struct {
 	Index        int               `json:"gpu"`
 	Name         string            `json:"name"`
 	Architecture nvml.Architecture `json:"memory_architecture"`
-	Steps        []fit.Step        `json:"steps"`
+	Steps        []spec.Step       `json:"steps"`
 
-	memory fit.Memory
+	memory spec.GPUMemory
 	can    *metric.Allocatable // nil for a GPU with memory of its own
 }
 
@@ -73,12 +75,12 @@ type otherGPU struct {
 
 // engineFit is what one engine can be given.
 type engineFit struct {
-	fit.Engine
+	spec.Grant
 	// Arguments are what to start it with.
 	Arguments []string `json:"arguments,omitempty"`
 	// Tokens is what its KV cache holds, and Sequences how many of the model's longest context that are.
-	Tokens    *fit.Interval `json:"kv_tokens,omitempty"`
-	Sequences *fit.Interval `json:"kv_sequences,omitempty"`
+	Tokens    *spec.Interval `json:"kv_tokens,omitempty"`
+	Sequences *spec.Interval `json:"kv_sequences,omitempty"`
 }
 
 // newFitReport computes the report of an explanation.
@@ -173,10 +175,10 @@ func (g *fitGPU) fromPool(pool *memoryAccount, reserveGiB float64) (why string) 
 	}
 	total, available := can.Pool, can.UpTo
 	g.can = &can
-	g.memory = fit.Memory{
+	g.memory = spec.GPUMemory{
 		Total: total, Free: max(0, min(available+can.FreeCMA, can.CUDAFree)), Available: available, Unpinnable: can.FreeCMA, Reserve: can.Reserve,
 	}
-	g.Steps = []fit.Step{step("total, as CUDA reports it: the pool (MemTotal)", total)}
+	g.Steps = []spec.Step{step("total, as CUDA reports it: the pool (MemTotal)", total)}
 	reclaimable := []string{"page cache", "slab reclaimable", "zfs arc", "swap cache"}
 	held := slices.DeleteFunc(pool.parts(), func(p metric.MemoryPart) bool { return slices.Contains(reclaimable, p.Name) })
 	g.take(held, total-available-can.FreeCMA)
@@ -192,7 +194,7 @@ func (g *fitGPU) fromOwn(from gpuMemory, pool *memoryAccount, reserveGiB float64
 	g.memory = from.own()
 	g.memory.Reserve = reserve(reserveGiB, g.memory.Reserve)
 	total, free := g.memory.Total, g.memory.Free
-	g.Steps = []fit.Step{step("total, as CUDA reports it", total)}
+	g.Steps = []spec.Step{step("total, as CUDA reports it", total)}
 	var held []metric.MemoryPart
 	if pool != nil {
 		for _, h := range pool.Holders {
@@ -207,13 +209,15 @@ func (g *fitGPU) fromOwn(from gpuMemory, pool *memoryAccount, reserveGiB float64
 }
 
 // own is the memory of a GPU that has its own, with the default reserve.
-func (g gpuMemory) own() fit.Memory {
+func (g gpuMemory) own() spec.GPUMemory {
 	total := int64(*g.TotalBytes)
 	free := min(total, int64(*g.FreeBytes))
-	return fit.Memory{Total: total, Free: free, Available: free, Reserve: int64(ownReserve * float64(total))}
+	return spec.GPUMemory{Total: total, Free: free, Available: free, Reserve: int64(ownReserve * float64(total))}
 }
 
-func step(name string, bytes int64) fit.Step { return fit.Step{Name: name, Bytes: fit.Exactly(bytes)} }
+func step(name string, bytes int64) spec.Step {
+	return spec.Step{Name: name, Bytes: spec.Exactly(bytes)}
+}
 
 // take adds a step for each holder of memory, and one for the rest of the sum.
 func (g *fitGPU) take(held []metric.MemoryPart, sum int64) {
@@ -242,8 +246,8 @@ func (r *fitReport) addEngines() {
 	if r.Model != nil {
 		weights = &r.Model.WeightBytes
 	}
-	for _, e := range fit.Engines(r.GPU.memory, weights) {
-		one := engineFit{Engine: e}
+	for _, e := range fit.Engines(supported.Engines(), r.GPU.memory, weights) {
+		one := engineFit{Grant: e}
 		if e.KV != nil && e.KV.High == 0 {
 			r.Engines = append(r.Engines, one)
 			continue
@@ -253,24 +257,13 @@ func (r *fitReport) addEngines() {
 		}
 		if r.Model != nil && r.Model.TokenBytes > 0 && r.Model.ContextTokens > 0 && e.KV != nil {
 			tokens := r.Model.Tokens(*e.KV, r.Model.ContextTokens)
-			one.Tokens, one.Sequences = &tokens, &fit.Interval{Low: tokens.Low / r.Model.ContextTokens, High: tokens.High / r.Model.ContextTokens}
-			if e.Flag == "" {
-				one.Arguments = slots(tokens.Low, r.Model.ContextTokens)
+			one.Tokens, one.Sequences = &tokens, &spec.Interval{Low: tokens.Low / r.Model.ContextTokens, High: tokens.High / r.Model.ContextTokens}
+			if e.Slots != nil {
+				one.Arguments = e.Slots(tokens.Low, r.Model.ContextTokens)
 			}
 		}
 		r.Engines = append(r.Engines, one)
 	}
-}
-
-// slots are the arguments of llama.cpp for so many tokens: --ctx-size is for all slots of --parallel together.
-func slots(tokens, context int64) []string {
-	const block, most = 256, 256 // to which llama.cpp rounds up; LLAMA_MAX_SEQ
-	sequences := min(most, max(1, tokens/context))
-	size := min(tokens, sequences*context) / block * block
-	if size == 0 {
-		return nil
-	}
-	return []string{"--ctx-size", fmt.Sprint(size), "--parallel", fmt.Sprint(sequences)}
 }
 
 func inHundredths(h int64) string { return fmt.Sprintf("%d.%02d", h/100, h%100) }
@@ -341,7 +334,7 @@ func (r *fitReport) answer(x *explanation) string {
 func tenthsOf(bytes int64) string { return metric.GiBTenths(bytes) }
 
 // between shows an interval, or its one value.
-func between(i fit.Interval, show func(int64) string) string {
+func between(i spec.Interval, show func(int64) string) string {
 	low, high := show(i.Low), show(i.High)
 	if low == high {
 		return low

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/umascope/umascope/exporter/fit"
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -60,7 +60,7 @@ func (g *fitGPU) printSteps(out io.Writer) {
 }
 
 // printSteps writes one line of the arithmetic after the other.
-func printSteps(out io.Writer, steps []fit.Step) {
+func printSteps(out io.Writer, steps []spec.Step) {
 	for _, s := range steps {
 		fmt.Fprintf(out, "  %18s  %s\n", between(s.Bytes, gib[int64]), printable(s.Name))
 	}

@@ -76,7 +76,7 @@ func parse(args []string, stdout, stderr io.Writer) (*commandLine, error) {
 	logflag.AddFlags(l.app, &l.log)
 	l.defineServe(l.app.Command("serve", serveHelp).Default())
 	l.defineExplain(l.app.Command("explain", explainHelp))
-	l.defineFit(l.app.Command("fit", fitHelp))
+	l.defineFit(l.app.Command("fit", fitHelp()))
 	l.defineDoctor(l.app.Command("doctor", doctorHelp))
 	l.defineRecord(l.app.Command("record", recordHelp))
 	l.defineHealthcheck(l.app.Command("healthcheck", healthcheckHelp))

@@ -1,6 +1,12 @@
 package exporter
 
-import "github.com/umascope/umascope/cmd/terminal"
+import (
+	"strings"
+
+	"github.com/umascope/umascope/cmd/terminal"
+	"github.com/umascope/umascope/exporter/engine/supported"
+	"github.com/umascope/umascope/exporter/fit"
+)
 
 const about = "Shows where the memory of a unified-memory machine went, GPU memory that no container is charged for included, as Prometheus metrics and as text. Without a verb it serves; what is not supported is absent, never zero."
 
@@ -62,7 +68,14 @@ How much is occupied, by what, what CUDA reports as free, what can be allocated 
 
 A running exporter is asked first, because it may read what you may not; its page /explain.json has the same. --last-boot is about the past: how the previous boot ended, and its last minute, from the ring that serve --recorder keeps. Containers have their names if you may use Docker's socket (DOCKER_HOST).`
 
-const fitHelp = `Print which memory fraction an engine can be given now.
+// fitHelp names the engines that fit knows.
+func fitHelp() string {
+	var titles []string
+	for _, e := range fit.Sizing(supported.Engines()) {
+		titles = append(titles, e.Title)
+	}
+	last := len(titles) - 1
+	return `Print which memory fraction an engine can be given now.
 
   uma-exporter fit
   uma-exporter fit --model=/srv/models/Qwen2.5-7B
@@ -70,9 +83,10 @@ const fitHelp = `Print which memory fraction an engine can be given now.
   uma-exporter fit --json
   uma-exporter fit --url=http://spark-2:10420
 
-For vLLM, SGLang, TensorRT-LLM and llama.cpp, each by the meaning of its own flag: the fraction to type, the arithmetic line by line, and what would give more. With a model also its weights, by their files, and the tokens of its KV cache, as a range. With an engine that runs, what it was told to take and what it has.
+For ` + strings.Join(titles[:last], ", ") + " and " + titles[last] + `, each by the meaning of its own flag: the fraction to type, the arithmetic line by line, and what would give more. With a model also its weights, by their files, and the tokens of its KV cache, as a range. With an engine that runs, what it was told to take and what it has.
 
 A running exporter is asked first, as by explain.`
+}
 
 const doctorHelp = `Print what cannot be read here, and how to fix it.
 

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/procfs"
 
 	"github.com/umascope/umascope/exporter/engine"
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/exporter/hostfs"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestTheDiskTierIsInAllThatCountsItsBytes(t *testing.T) {
 	const name, worker, blockBytes = "kvbm-disk", 6330, 4 * mib
 	host := openRecorded(t, name)
-	page := func(raw string) engine.Page {
+	page := func(raw string) spec.Page {
 		t.Helper()
 		e, err := engine.ParseEndpoint(raw)
 		if err != nil {
@@ -27,7 +28,7 @@ func TestTheDiskTierIsInAllThatCountsItsBytes(t *testing.T) {
 		}
 		return p
 	}
-	value := func(p engine.Page, series string) uint64 {
+	value := func(p spec.Page, series string) uint64 {
 		t.Helper()
 		found := p.Series(series)
 		if len(found) != 1 {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/cmd/terminal"
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/arena"
 	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/server"
@@ -58,7 +59,7 @@ type arenaSettings struct {
 // arenaFlags declares the flags of arena, in the order of --help.
 func arenaFlags(set terminal.FlagSet) (*arenaSettings, *settings) {
 	a, s := &arenaSettings{}, &settings{}
-	server.Flags(set, &s.Target)
+	server.Flags(set, &s.Target, supported.Engines())
 	server.ReadyFlags(set, &s.Target)
 	terminal.Flag(set, "profile", "Cells: spark-arena-v2 (28), quick (4) or a benchmark profile of sparkrun, a file.", "", &a.profile, terminal.Text)
 	terminal.Flag(set, "depth", "Tokens of context before the prompt, such as 0,4096. Of a profile, its cells with these.", "", &a.sizes.Depth, arena.ParseList)

@@ -14,12 +14,12 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/umascope/umascope/cmd/terminal"
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/render/comparison"
-
 	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -323,7 +323,7 @@ func checkNames(planned *plan.Plan) error {
 // extractorNames returns the names of all extractors that read logs of commands.
 func extractorNames() []string {
 	var names []string
-	for _, tool := range enginelog.Tools() {
+	for _, tool := range enginelog.Tools(supported.Engines()) {
 		names = append(names, tool.Name)
 	}
 	return names

@@ -6,6 +6,7 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/server"
 )
 
@@ -24,7 +25,7 @@ type checkLine struct {
 
 func checkVerb(app *kingpin.Application, l *checkLine) verb {
 	clause := app.Command("check", checkHelp)
-	server.Flags(clause, &l.target)
+	server.Flags(clause, &l.target, supported.Engines())
 	server.TimeoutFlag(clause, &l.target)
 	clause.Flag("json", "Print JSON.").BoolVar(&l.asJSON)
 	return verb{clause, func(ctx context.Context, p Program) error { return l.run(ctx, p.Stdout) }}

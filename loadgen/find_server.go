@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/cmd/terminal"
-	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
@@ -56,14 +56,17 @@ func (p Program) withServer(ctx context.Context, line *commandLine, verb string)
 	return whole, nil
 }
 
-// findEngine asks the exporter. LMCache has a page and no API. Of several servers, those without an OpenAI-compatible API
+// findEngine asks the exporter. A cache has a page and no API. Of several servers, those without an OpenAI-compatible API
 // do not count, such as the workers behind a frontend.
 func (p Program) findEngine(ctx context.Context) (telemetry.Engine, error) {
-	engines, err := telemetry.Engines(ctx, telemetry.Source{URL: p.Exporter})
+	engines, err := telemetry.Engines(ctx, telemetry.Source{URL: p.Exporter}, supported.Engines())
 	if err != nil {
 		return telemetry.Engine{}, fmt.Errorf("%w; no exporter names an engine: %w", errNoURL, err)
 	}
-	engines = slices.DeleteFunc(engines, func(e telemetry.Engine) bool { return e.Name == metric.EngineLMCache })
+	engines = slices.DeleteFunc(engines, func(e telemetry.Engine) bool {
+		known, is := supported.Engines().Find(e.Name)
+		return is && !known.HasAPI()
+	})
 	if len(engines) > 1 {
 		engines = slices.DeleteFunc(engines, func(e telemetry.Engine) bool { return !server.IsOpenAI(ctx, e.URL) })
 	}

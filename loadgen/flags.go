@@ -5,6 +5,7 @@ import (
 
 	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/cmd/webserver"
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/summary"
@@ -14,7 +15,7 @@ import (
 // runFlags declares the flags of run, in the order of --help.
 func runFlags(set terminal.FlagSet) *settings {
 	s := &settings{}
-	server.ReplicaFlags(set, &s.Target, &s.Replicas)
+	server.ReplicaFlags(set, &s.Target, &s.Replicas, supported.Engines())
 	server.ReadyFlags(set, &s.Target)
 	workload.Flags(set, &s.Settings)
 	sharingFlags(set, &s.sharing)

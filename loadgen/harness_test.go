@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/sim"
@@ -148,9 +149,9 @@ func read[T any](t *testing.T, path string) T {
 func computedAgain(t *testing.T, dir string, written []byte) {
 	t.Helper()
 	made := rundir.Folder(t.TempDir())
-	r, err := summary.Compute(dir)
+	r, err := summary.Compute(dir, supported.Engines())
 	if errors.Is(err, summary.ErrShare) { // of a rank, only Write computes it
-		r, err = summary.Write(dir)
+		r, err = summary.Write(dir, supported.Engines())
 	}
 	if err == nil {
 		err = made.WriteJSON(rundir.SummaryFile, r.Summary)

@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/umascope/umascope/cmd/terminal"
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/summary"
@@ -74,7 +75,7 @@ func (l *mergeLine) write(ctx context.Context, whole *runner.SharedRun, folder r
 	if err := whole.Write(ctx, folder, id); err != nil {
 		return summary.Summary{}, err
 	}
-	r, err := summary.Write(string(folder))
+	r, err := summary.Write(string(folder), supported.Engines())
 	if err != nil {
 		return r.Summary, err
 	}

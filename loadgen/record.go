@@ -9,6 +9,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/umascope/umascope/cmd/terminal"
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runner"
@@ -46,10 +47,10 @@ type recordLine struct {
 func recordFlags(app *kingpin.Application) recordLine {
 	verb, s := app.Command("record", recordHelp), &recordSettings{}
 	var tools []string
-	for _, tool := range enginelog.Tools() {
+	for _, tool := range enginelog.Tools(supported.Engines()) {
 		tools = append(tools, tool.Name+": "+tool.Help)
 	}
-	terminal.Flag(verb, "extract", "What reads the log. "+strings.Join(tools, "; ")+".", enginelog.None, &s.Tool, enginelog.Find)
+	terminal.Flag(verb, "extract", "What reads the log. "+strings.Join(tools, "; ")+".", enginelog.None, &s.Tool, func(name string) (enginelog.Tool, error) { return enginelog.Find(supported.Engines(), name) })
 	terminal.Flags(verb, "result", "File or folder of results that the command writes; read at its end if --extract knows its form.", &s.Results, terminal.Text, terminal.AsGiven)
 	terminal.Flag(verb, "before", "How long the machine is watched before the command.", "30s", &s.Before, terminal.Duration)
 	terminal.Flag(verb, "after", "How long it is watched afterwards.", "30s", &s.After, terminal.Duration)

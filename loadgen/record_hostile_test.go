@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/rundir"
 )
@@ -50,7 +51,7 @@ func TestNoSecretOfARecordedCommandLeavesItsLog(t *testing.T) {
 		"genai-bench": "Welcome to genai-bench 0.0.2 --api-key " + key + "\nStarting benchmark with concurrency=1\n",
 		"none":        key + "\n",
 	}
-	for _, tool := range enginelog.Tools() {
+	for _, tool := range enginelog.Tools(supported.Engines()) {
 		t.Run(tool.Name, func(t *testing.T) {
 			code, dir, _, stderr := recorded(t, Program{}, t.Context(), "--extract="+tool.Name, "--xlsx", "--csv", "--log.level=debug", "--telemetry-interval=100ms", "--before=100ms", "--after=100ms",
 				"--telemetry=spark="+page+"?token="+secrets["a query of telemetry"], "--scrape=engine="+page+"?token="+secrets["a query of a page"], "--validity=telemetry_lost=off",

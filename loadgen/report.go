@@ -13,6 +13,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/umascope/umascope/cmd/terminal"
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/figure"
@@ -180,7 +181,7 @@ func (l *reportLine) openRun(path string) (summary.Run, error) {
 	if l.recompute {
 		read = summary.Compute
 	}
-	return read(path)
+	return read(path, supported.Engines())
 }
 
 // reportRun shows one run.

@@ -34,7 +34,7 @@ func pagesOfTargets() []struct{ path, labels string } {
 		{"exporter/testdata/kubernetes.prom", `host="spark-3",job="uma-exporter",instance="c:1"`},
 		{"loadgen/promexport/testdata/results.prom", `job="uma-results",instance="r:1"`},
 		{"loadgen/runner/testdata/live.prom", `job="uma-load",instance="l:1"`},
-		{"exporter/engine/testdata/vllm.prom", `host="spark-1",job="engine",instance="e:1"`},
+		{"exporter/engine/testdata/vllm-doc.prom", `host="spark-1",job="engine",instance="e:1"`},
 	}
 }
 

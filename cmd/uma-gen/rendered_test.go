@@ -199,7 +199,7 @@ func TestEverySeriesInUseIsOnAGoldenPage(t *testing.T) {
 	pages = append(pages,
 		filepath.Join(root, "loadgen/promexport/testdata/results.prom"), // finished runs
 		filepath.Join(root, "loadgen/runner/testdata/live.prom"),        // a run that goes on
-		filepath.Join(root, "exporter/engine/testdata/vllm.prom"))       // an engine
+		filepath.Join(root, "exporter/engine/testdata/vllm-doc.prom"))   // an engine
 	served := map[string]bool{}
 	// A histogram or summary is named by its type: its native form, and quantiles of few requests, are not in
 	// every page.

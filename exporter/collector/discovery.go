@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/exporter/engine"
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/metric"
 )
@@ -95,7 +96,7 @@ func newDiscovery(host Host, options SourceOptions) *discovery {
 	if options.NoDiscovery || host.Loopback == nil || host.ForeignGPU {
 		return nil
 	}
-	return &discovery{host: host, client: engine.Client{HTTP: host.Loopback}}
+	return &discovery{host: host, client: engine.Client{HTTP: host.Loopback, Engines: options.Known}}
 }
 
 // discover adds the pages that were found to those named, and starts a look if one is due. The collection that starts
@@ -154,7 +155,7 @@ func (d *discovered) emit(batch *Batch) {
 		counts[socket.Result]++
 		if socket.Result == metric.DiscoveryNoPage && !named[socket.API] { // processes can share a port
 			named[socket.API] = true
-			batch.Gauge(metric.EngineInfo, 1, socket.API+metric.ForeignModelsPath, socket.Engine, "", "")
+			batch.Gauge(metric.EngineInfo, 1, socket.API+spec.ModelsPath, socket.Engine, "", "")
 		}
 	}
 	for _, result := range metric.DiscoveryResults() {
@@ -246,7 +247,7 @@ func (d *discovery) look(given Targets, list processLister) {
 	if err != nil { // the collectors of memory and GPUs report it
 		holders, all = d.withKnown(holders, all)
 	}
-	scan := scanSockets(d.host.Proc, holders, all)
+	scan := scanSockets(d.client.Engines, d.host.Proc, holders, all)
 	due := d.replace(scan, addressesGiven(d.host.Proc, given))
 	next := make(chan *engineSocket)
 	var asking sync.WaitGroup
@@ -386,8 +387,8 @@ func (d *discovery) askPage(ctx context.Context, at *engine.Endpoint, name strin
 		return answer
 	}
 	if err == nil {
-		var reading engine.Reading
-		if reading, err = engine.Translate(page); err == nil {
+		var reading spec.Translation
+		if reading, err = d.client.Engines.Translate(page); err == nil {
 			answer.Engine, answer.pages.Engines = reading.Engine, []*engine.Endpoint{at}
 		}
 		if (kvbmPage{page}).version() != "" {
@@ -400,7 +401,7 @@ func (d *discovery) askPage(ctx context.Context, at *engine.Endpoint, name strin
 	case name == "":
 		return answerOf(metric.DiscoveryUnknown, err)
 	}
-	return noPage(at, name, fmt.Errorf("%s: %w%s", at.URL.Path, err, howToServePage(name)))
+	return noPage(at, name, fmt.Errorf("%s: %w%s", at.URL.Path, err, d.howToServePage(name)))
 }
 
 // noPage is the answer of an engine without a page.
@@ -416,14 +417,9 @@ func answerOf(result string, reason error) engineSocket {
 }
 
 // howToServePage names the setting without which an engine has no page.
-func howToServePage(name string) string {
-	switch name {
-	case metric.EngineLlamaCPP:
-		return "; start llama-server with --metrics"
-	case metric.EngineSGLang:
-		return "; start SGLang with --enable-metrics"
-	case metric.EngineTensorRTLLM:
-		return "; set return_perf_metrics"
+func (d *discovery) howToServePage(name string) string {
+	if known, is := d.client.Engines.Find(name); is && known.Metrics.Enable != "" {
+		return "; " + known.Metrics.Enable
 	}
 	return ""
 }

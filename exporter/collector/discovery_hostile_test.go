@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/exporter/engine"
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -178,7 +179,7 @@ func TestHostileListenersAndAnEngine(t *testing.T) {
 		}
 		host := discoveryHost(t, n.transport())
 		host.Proc = onDisk(t, machineProc(append(processes, engineProcess), listeners...))
-		runner := NewRunner(host, Options{}, []Spec{engineSpec(), kvbmSpec()}, RunnerSettings{})
+		runner := NewRunner(host, Options{Sources: SourceOptions{Known: supported.Engines()}}, []Spec{engineSpec(), kvbmSpec()}, RunnerSettings{})
 		var sockets []EngineSocket
 		for range 5 {
 			sockets = mustScrape(t, runner, t.Context()).Outcomes[0].Sample.EngineSockets()

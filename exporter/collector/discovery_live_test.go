@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/exporter/engine"
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/nvml"
 )
@@ -109,7 +110,7 @@ func TestARealProcessIsFoundOverTheKernelAndLoopback(t *testing.T) {
 	held := nvml.Value{Processes: []nvml.Process{{PID: uint32(child.Process.Pid), UsedBytes: new(uint64(1 << 30))}}}
 	host := sparkWith(t, gb10().with(nvml.CallComputeProcesses, held, nvml.Success).with(nvml.CallGraphicsProcesses, nvml.Value{}, nvml.Success))
 	host.Proc, host.HTTP, host.Loopback, host.Mode = hostfs.Dir{Path: "/proc"}, engine.Transport(nil), engine.LoopbackTransport(), Live
-	series, outcome := page(t, engineSpec(), host, Options{})
+	series, outcome := page(t, engineSpec(), host, Options{Sources: SourceOptions{Known: supported.Engines()}})
 	source := fmt.Sprintf("127.0.0.1:%d/metrics", port)
 	wantSeries(t, series, map[string]float64{fmt.Sprintf("uma_engine_up{source=%q}", source): 1,
 		`uma_engine_discovery_sockets{result="found"}`: 1, `uma_engine_discovery_sockets{result="not_asked"}`: 1})

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/exporter/engine"
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/metric"
 )
@@ -24,6 +25,7 @@ type socketScan struct {
 
 // socketScanner looks for the listening sockets of an engine's processes.
 type socketScanner struct {
+	known     spec.Engines
 	proc      hostfs.Dir
 	own       uint64 // network namespace of the exporter, 0 if unknown
 	processes map[uint32]hostfs.ProcessStat
@@ -51,11 +53,11 @@ func (m *member) serves(listener hostfs.Listener) bool {
 // scanSockets finds the sockets of the processes that hold GPU memory, of the others in all, which are in their cgroups,
 // and of those that started them: a server of an API can be a process of its own without GPU memory. The exporter's own
 // are left out.
-func scanSockets(proc hostfs.Dir, holders []GPUProcess, all []uint32) socketScan {
+func scanSockets(known spec.Engines, proc hostfs.Dir, holders []GPUProcess, all []uint32) socketScan {
 	if len(all) == 0 {
 		return socketScan{}
 	}
-	s := &socketScanner{proc: proc, processes: map[uint32]hostfs.ProcessStat{}}
+	s := &socketScanner{known: known, proc: proc, processes: map[uint32]hostfs.ProcessStat{}}
 	s.own, _ = hostfs.OwnNetworkNamespace(proc) // without it no socket is reachable
 	pids, err := hostfs.ListProcesses(proc)
 	s.scan.err = err
@@ -127,7 +129,7 @@ func (s *socketScanner) members(holders []GPUProcess, all []uint32) []*member {
 func (s *socketScanner) inspect(one *member) {
 	arguments, _ := hostfs.ReadArguments(s.proc, one.id.pid) // hidden or gone: not a known program
 	environ, _ := hostfs.ReadEnviron(s.proc, one.id.pid)     // hidden: the defaults
-	one.served = engine.ServedPorts(arguments, environ)
+	one.served = engine.ServedPorts(s.known, arguments, environ)
 	files, err := hostfs.OpenFiles(s.proc, one.id.pid)
 	if errors.Is(err, fs.ErrPermission) {
 		s.scan.hidden = true

@@ -21,6 +21,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/umascope/umascope/exporter/engine"
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/exporter/hostfs"
 	"github.com/umascope/umascope/exporter/metric"
 )
@@ -151,7 +152,7 @@ func TestSocketsOfAnEngineAndTheWayToThem(t *testing.T) {
 				}
 				return nil
 			}
-			scan := scanSockets(proc, []GPUProcess{{PID: 6330}}, []uint32{6330})
+			scan := scanSockets(supported.Engines(), proc, []GPUProcess{{PID: 6330}}, []uint32{6330})
 			if scan.err != nil || scan.hidden != c.hidden || len(scan.sockets) != len(c.want) {
 				t.Fatalf("%d sockets, hidden %v, %v", len(scan.sockets), scan.hidden, scan.err)
 			}
@@ -195,13 +196,13 @@ func TestAnEngineIsFoundByTheSocketOfItsProcess(t *testing.T) {
 	read := func(options Options) map[string]float64 {
 		return gather(t, mustScrape(t, NewRunner(host, options, []Spec{engineSpec(), kvbmSpec()}, RunnerSettings{}), t.Context()))
 	}
-	found := read(Options{})
+	found := read(Options{Sources: SourceOptions{Known: supported.Engines()}})
 	wantSeries(t, found, map[string]float64{
 		`uma_engine_up{source="127.0.0.1:8000/metrics"}`: 1, `uma_kvbm_matched_tokens_total{source="127.0.0.1:6880/metrics"}`: 117248,
 		`uma_engine_discovery_sockets{result="found"}`: 2, `uma_engine_discovery_sockets{result="unknown"}`: 0,
 		`uma_collector_state{collector="engine",state="ok"}`: 1, `uma_collector_state{collector="kvbm",state="ok"}`: 1,
 	})
-	named := read(Options{Sources: SourceOptions{NoDiscovery: true, Targets: Targets{
+	named := read(Options{Sources: SourceOptions{Known: supported.Engines(), NoDiscovery: true, Targets: Targets{
 		Engines: endpoints(t, "http://127.0.0.1:8000/metrics"), KVBM: endpoints(t, "http://127.0.0.1:6880/metrics"),
 	}}})
 	maps.DeleteFunc(found, func(series string, _ float64) bool {
@@ -244,7 +245,7 @@ func TestAPageThatIsNamedIsReadOnceAndNotAskedWhoItIs(t *testing.T) {
 			}
 			server := newAsking(vllmServer())
 			host.Loopback = server
-			series, _ := page(t, engineSpec(), host, Options{Sources: SourceOptions{Targets: Targets{Engines: endpoints(t, name)}}})
+			series, _ := page(t, engineSpec(), host, Options{Sources: SourceOptions{Known: supported.Engines(), Targets: Targets{Engines: endpoints(t, name)}}})
 			wantSeries(t, series, map[string]float64{`uma_engine_discovery_sockets{result="given"}`: 1, `uma_engine_discovery_sockets{result="found"}`: 1})
 			for asked := range server.asked {
 				if strings.Contains(asked, ":8000") {
@@ -264,7 +265,7 @@ func TestPagesBeyondTheLimitOfSourcesAreDroppedAndCounted(t *testing.T) {
 	for i := range MaxSources - 1 {
 		named = append(named, fmt.Sprintf("http://elsewhere-%d", i))
 	}
-	series, _ := page(t, engineSpec(), discoveryHost(t, vllmServer()), Options{Sources: SourceOptions{Targets: Targets{Engines: endpoints(t, named...)}}})
+	series, _ := page(t, engineSpec(), discoveryHost(t, vllmServer()), Options{Sources: SourceOptions{Known: supported.Engines(), Targets: Targets{Engines: endpoints(t, named...)}}})
 	wantSeries(t, series, map[string]float64{`uma_engine_discovery_sockets{result="dropped"}`: 1, `uma_engine_discovery_sockets{result="found"}`: 1})
 }
 
@@ -273,7 +274,7 @@ func TestASocketIsAskedThreeTimesAMinuteApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newAsking(engineServer{"127.0.0.1:8000/v1/models": "<html>"})
 		host := discoveryHost(t, server)
-		runner := NewRunner(host, Options{}, []Spec{engineSpec(), kvbmSpec()}, RunnerSettings{})
+		runner := NewRunner(host, Options{Sources: SourceOptions{Known: supported.Engines()}}, []Spec{engineSpec(), kvbmSpec()}, RunnerSettings{})
 		const question = "GET 127.0.0.1:8000/v1/models"
 		scrape := func() { mustScrape(t, runner, t.Context()); synctest.Wait() }
 		for minute, want := range []int{1, 2, 3, 3, 3} {
@@ -331,7 +332,7 @@ func TestAnEngineIsSeenTenSecondsAfterItListens(t *testing.T) {
 			}
 		}
 		write(nil)
-		runner := NewRunner(host, Options{}, []Spec{engineSpec()}, RunnerSettings{})
+		runner := NewRunner(host, Options{Sources: SourceOptions{Known: supported.Engines()}}, []Spec{engineSpec()}, RunnerSettings{})
 		wantSeries(t, gather(t, mustScrape(t, runner, t.Context())), map[string]float64{`uma_engine_discovery_sockets{result="found"}`: 0})
 		write(listening)
 		time.Sleep(10 * time.Second)
@@ -350,7 +351,7 @@ func TestAnEngineIsSeenTenSecondsAfterItListens(t *testing.T) {
 func TestAnEngineThatStopsIsForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host := discoveryHost(t, vllmServer())
-		runner := NewRunner(host, Options{}, []Spec{engineSpec()}, RunnerSettings{})
+		runner := NewRunner(host, Options{Sources: SourceOptions{Known: supported.Engines()}}, []Spec{engineSpec()}, RunnerSettings{})
 		wantSeries(t, gather(t, mustScrape(t, runner, t.Context())), map[string]float64{`uma_engine_up{source="127.0.0.1:8000/metrics"}`: 1})
 		if err := os.RemoveAll(host.Proc.Path + "/6001"); err != nil {
 			t.Fatal(err)
@@ -379,7 +380,7 @@ func TestAPortThatAnotherProgramTakesOverIsNotRead(t *testing.T) {
 			server := newAsking(vllmServer())
 			host := discoveryHost(t, server)
 			host.HTTP = server
-			runner := NewRunner(host, Options{}, []Spec{engineSpec()}, RunnerSettings{})
+			runner := NewRunner(host, Options{Sources: SourceOptions{Known: supported.Engines()}}, []Spec{engineSpec()}, RunnerSettings{})
 			wantSeries(t, gather(t, mustScrape(t, runner, t.Context())), map[string]float64{`uma_engine_up{source="127.0.0.1:8000/metrics"}`: 1})
 			before := server.asked["GET 127.0.0.1:8000/metrics"]
 			if err := ends(host.Proc.Path); err != nil {
@@ -406,7 +407,7 @@ func TestSocketsThatNeverAnswerHoldUpTheFirstPageOnly(t *testing.T) {
 			<-r.Context().Done()
 			return nil, r.Context().Err()
 		})
-		runner := NewRunner(host, Options{}, []Spec{engineSpec(), kvbmSpec(), memorySpec()}, RunnerSettings{Timeout: 8 * time.Second})
+		runner := NewRunner(host, Options{Sources: SourceOptions{Known: supported.Engines()}}, []Spec{engineSpec(), kvbmSpec(), memorySpec()}, RunnerSettings{Timeout: 8 * time.Second})
 		for scrape, want := range []time.Duration{(8*time.Second - 250*time.Millisecond) / 4, 0, 0} {
 			began := time.Now()
 			series := gather(t, mustScrape(t, runner, t.Context()))
@@ -430,7 +431,7 @@ func TestNothingIsLookedForElsewhere(t *testing.T) {
 		"a recording":          func(h *Host, _ *Options) { h.Loopback = nil },
 		"GPUs of another host": func(h *Host, _ *Options) { h.ForeignGPU = true },
 	} {
-		host, options := discoveryHost(t, server), Options{}
+		host, options := discoveryHost(t, server), Options{Sources: SourceOptions{Known: supported.Engines()}}
 		change(&host, &options)
 		series, outcome := page(t, engineSpec(), host, options)
 		wantAbsent(t, series, "uma_engine_up", "uma_engine_discovery", `uma_collector_privilege{collector="engine"`)
@@ -448,7 +449,7 @@ func (a answered) RoundTrip(r *http.Request) (*http.Response, error) { return a(
 // oneSocket is the discovery of a machine with one socket at this loopback address.
 func oneSocket(loopback http.RoundTripper, address string) (*discovery, *engineSocket) {
 	at := netip.MustParseAddrPort(address)
-	d := &discovery{host: Host{Now: time.Now}, client: engine.Client{HTTP: loopback}}
+	d := &discovery{host: Host{Now: time.Now}, client: engine.Client{HTTP: loopback, Engines: supported.Engines()}}
 	return d, &engineSocket{known: true, reach: []netip.AddrPort{at}, EngineSocket: EngineSocket{Address: at}}
 }
 
@@ -507,7 +508,7 @@ func TestAnEngineThatLoadsItsModelIsFound(t *testing.T) {
 			}))
 			host := discoveryHost(t, llama)
 			host.HTTP = llama.RoundTripper
-			runner := NewRunner(host, Options{}, []Spec{engineSpec()}, RunnerSettings{})
+			runner := NewRunner(host, Options{Sources: SourceOptions{Known: supported.Engines()}}, []Spec{engineSpec()}, RunnerSettings{})
 			wantSeries(t, gather(t, mustScrape(t, runner, t.Context())), map[string]float64{up: 0, found: 1})
 			status = c.status
 			for range 5 {
@@ -529,7 +530,7 @@ func TestAnEngineThatLoadsItsModelIsFound(t *testing.T) {
 
 // TestADriverThatFailsLosesNoEngine lists no processes in a later look, as while the driver hangs.
 func TestADriverThatFailsLosesNoEngine(t *testing.T) {
-	d := newDiscovery(discoveryHost(t, vllmServer()), SourceOptions{})
+	d := newDiscovery(discoveryHost(t, vllmServer()), SourceOptions{Known: supported.Engines()})
 	lists := func(err error, pids ...uint32) processLister {
 		return func() (holders []GPUProcess, all []uint32, _ error) {
 			for _, pid := range pids {
@@ -565,7 +566,7 @@ func TestASecondAddressIsAskedWhereTheFirstRefuses(t *testing.T) {
 func TestOnlyEnginesWithoutAPageAreNamedByDiscovery(t *testing.T) {
 	for _, result := range metric.DiscoveryResults() {
 		batch := newBatch(newFamilies(engineMetrics()))
-		found := discovered{on: true, sockets: []EngineSocket{{Result: result, Engine: metric.EngineTensorRTLLM, API: "127.0.0.1:8000"}}}
+		found := discovered{on: true, sockets: []EngineSocket{{Result: result, Engine: "trtllm", API: "127.0.0.1:8000"}}}
 		found.emit(batch)
 		families, err := batch.close()
 		if err != nil {
@@ -587,7 +588,7 @@ func TestAnEngineOfAnotherUserIsNotAskedAndTheReasonIsNamed(t *testing.T) {
 		}
 		return nil
 	}
-	_, outcome := page(t, engineSpec(), host, Options{})
+	_, outcome := page(t, engineSpec(), host, Options{Sources: SourceOptions{Known: supported.Engines()}})
 	if outcome.State != Absent || !strings.Contains(outcome.Err.Error(), "those of others are hidden (uma-exporter doctor)") || len(server.asked) > 0 {
 		t.Errorf("%s: %v, asked %v", outcome.State, outcome.Err, server.asked)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/exporter/engine"
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -14,12 +15,12 @@ import (
 func engineSpec() Spec {
 	return Spec{
 		Name:    metric.CollectorEngine,
-		Help:    "vLLM, TensorRT-LLM, SGLang, Dynamo, llama.cpp, LMCache: KV cache, prefix cache and queues.",
+		Help:    "Inference engines: KV cache, prefix cache and queues.",
 		Metrics: engineMetrics(),
 		Needs:   []Need{needDiscovery()},
 		Open: func(host Host, options Options) Collect {
 			engines := &engines{
-				client:  engine.Client{HTTP: host.HTTP, IterationStats: options.Sources.IterationStats},
+				client:  engine.Client{HTTP: host.HTTP, Engines: options.Sources.Known, IterationStats: options.Sources.IterationStats},
 				sources: newSources(options.Sources),
 			}
 			return engines.collect
@@ -130,7 +131,7 @@ func (e *engines) emit(batch *Batch, source string, r engine.Reading, missed map
 		}
 		for _, row := range []struct {
 			metric metric.Gauge
-			tiers  []engine.TierValue
+			tiers  []spec.TierValue
 		}{
 			{metric.EngineKVTierUsedBytes, m.TierBytes}, {metric.EngineKVTierUsedTokens, m.TierUsedTokens}, {metric.EngineKVTierCapacityTokens, m.TierCapacityTokens},
 		} {
@@ -153,10 +154,11 @@ func (e *engines) emit(batch *Batch, source string, r engine.Reading, missed map
 	}
 }
 
-func emitEngineCounts(batch *Batch, source string, m engine.Model) {
+func emitEngineCounts(batch *Batch, source string, m spec.Model) {
 	if m.Preemptions != nil {
 		batch.Counter(metric.EnginePreemptionsTotal, *m.Preemptions, source, m.Name)
 	}
+	emitMoved(batch, source, m)
 	emitSpeculation(batch, source, m)
 	if m.PromptTokens != nil {
 		batch.Counter(metric.EngineTokensTotal, *m.PromptTokens, source, m.Name, metric.DirectionPrompt)
@@ -166,7 +168,22 @@ func emitEngineCounts(batch *Batch, source string, m engine.Model) {
 	}
 }
 
-func emitSpeculation(batch *Batch, source string, m engine.Model) {
+// emitMoved counts what went from one tier of the KV cache to another, and what left the GPU.
+func emitMoved(batch *Batch, source string, m spec.Model) {
+	for _, move := range m.Moved {
+		if move.Bytes != nil {
+			batch.Counter(metric.EngineKVMovedBytesTotal, *move.Bytes, source, m.Name, move.From, move.To)
+		}
+		if move.Tokens != nil {
+			batch.Counter(metric.EngineKVMovedTokensTotal, *move.Tokens, source, m.Name, move.From, move.To)
+		}
+	}
+	if m.EvictedTokens != nil {
+		batch.Counter(metric.EngineKVEvictedTokensTotal, *m.EvictedTokens, source, m.Name)
+	}
+}
+
+func emitSpeculation(batch *Batch, source string, m spec.Model) {
 	if m.Drafts != nil {
 		batch.Counter(metric.EngineSpecDraftsTotal, *m.Drafts, source, m.Name)
 	}
@@ -181,7 +198,7 @@ func emitSpeculation(batch *Batch, source string, m engine.Model) {
 	}
 }
 
-func (e *engines) emitLookups(batch *Batch, family metric.Counter, lookups *engine.Lookups, before map[missKey]missCount, source, model string) {
+func (e *engines) emitLookups(batch *Batch, family metric.Counter, lookups *spec.Lookups, before map[missKey]missCount, source, model string) {
 	if lookups == nil {
 		return
 	}
@@ -219,7 +236,7 @@ type missCount struct{ total, misses float64 }
 // next returns the count after another reading. Misses are a difference of two counts that the engine does not read at
 // one moment, so they may step back a little. A reader of a counter takes any step back for a restart, so the count
 // stays the same unless the lookups themselves restarted.
-func (c missCount) next(lookups engine.Lookups) missCount {
+func (c missCount) next(lookups spec.Lookups) missCount {
 	now := missCount{lookups.Total, lookups.Missed}
 	if now.total >= c.total {
 		now.misses = max(now.misses, c.misses)
@@ -231,7 +248,8 @@ func engineMetrics() []metric.Definer {
 	return []metric.Definer{
 		metric.EngineUp, metric.EngineInfo, metric.EngineKVCapacityBytes, metric.EngineKVCapacityTokens,
 		metric.EngineKVCapacityBlocks, metric.EngineKVUsedRatio, metric.EngineStatePoolUsedRatio, metric.EngineKVUsedTokens, metric.EngineKVTierUsedBytes,
-		metric.EngineKVTierUsedTokens, metric.EngineKVTierCapacityTokens, metric.EngineMemoryBytes,
+		metric.EngineKVTierUsedTokens, metric.EngineKVTierCapacityTokens,
+		metric.EngineKVMovedBytesTotal, metric.EngineKVMovedTokensTotal, metric.EngineKVEvictedTokensTotal, metric.EngineMemoryBytes,
 		metric.EnginePrefixCacheTokensTotal, metric.EnginePrefixCacheBlocksTotal, metric.EnginePreemptionsTotal,
 		metric.EngineSpecDraftsTotal, metric.EngineSpecDraftTokensTotal, metric.EngineSpecAcceptedTokensTotal, metric.EngineSpecAcceptedLength,
 		metric.EngineRequests, metric.EngineTokensTotal, metric.EngineDiscoverySockets,

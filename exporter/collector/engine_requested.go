@@ -1,7 +1,7 @@
 package collector
 
 import (
-	"github.com/umascope/umascope/exporter/engine"
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -12,13 +12,13 @@ type requestedKey struct{ source, model string }
 // to the same requests only while no request is in flight: between two such moments as many requests must have begun as
 // reported cached tokens. An interval in which a request ended without a report is left out.
 type requestedCount struct {
-	at           engine.RequestedTokens // at the last moment without a request in flight
-	hits, misses float64                // of requests up to then
-	known        bool                   // whether there was an interval that counts
+	at           spec.RequestedTokens // at the last moment without a request in flight
+	hits, misses float64              // of requests up to then
+	known        bool                 // whether there was an interval that counts
 }
 
 // next returns the count after another reading.
-func (c requestedCount) next(now engine.RequestedTokens) requestedCount {
+func (c requestedCount) next(now spec.RequestedTokens) requestedCount {
 	if now.Begun < c.at.Begun || now.Reported < c.at.Reported { // the engine restarted
 		c = requestedCount{}
 	}
@@ -35,7 +35,7 @@ func (c requestedCount) next(now engine.RequestedTokens) requestedCount {
 
 // prefixTokens are the lookups of a model, those of its requested tokens as of the last moment without a request in
 // flight; nil where there are none, or there was no such moment.
-func (e *engines) prefixTokens(source string, m engine.Model, before map[requestedKey]requestedCount) *engine.Lookups {
+func (e *engines) prefixTokens(source string, m spec.Model, before map[requestedKey]requestedCount) *spec.Lookups {
 	if m.Requested == nil {
 		return m.PrefixTokens
 	}
@@ -45,7 +45,7 @@ func (e *engines) prefixTokens(source string, m engine.Model, before map[request
 	if !count.known {
 		return nil
 	}
-	return &engine.Lookups{
-		Total: count.hits + count.misses, Missed: count.misses, Hits: []engine.TierValue{{Tier: metric.TierAny, Value: count.hits}},
+	return &spec.Lookups{
+		Total: count.hits + count.misses, Missed: count.misses, Hits: []spec.TierValue{{Tier: metric.TierAny, Value: count.hits}},
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/umascope/umascope/exporter/engine"
+	"github.com/umascope/umascope/exporter/engine/spec"
 )
 
 // dynamoFrontend is a page with these counts: requests begun and ended, their tokens, and requests in flight.
@@ -84,7 +84,7 @@ func FuzzRequestedCount(f *testing.F) {
 	f.Add([]byte{0, 3, 1, 3, 0, 0, 3, 1, 3, 1, 3})
 	f.Add([]byte{0, 2, 3, 0, 1, 3})
 	f.Fuzz(func(t *testing.T, steps []byte) {
-		var page engine.RequestedTokens
+		var page spec.RequestedTokens
 		var count requestedCount
 		var inFlight []float64 // tokens of prompts
 		var hits, misses float64

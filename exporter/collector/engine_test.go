@@ -6,12 +6,16 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
 
 	"github.com/umascope/umascope/exporter/engine"
+	"github.com/umascope/umascope/exporter/engine/supported"
+	"github.com/umascope/umascope/exporter/hostfs"
 )
 
 // engineServer answers with pages by host and path; at other hosts nobody listens.
@@ -41,7 +45,7 @@ func (s engineServer) RoundTrip(r *http.Request) (*http.Response, error) {
 // engineHost is a host with these pages, and options that name these addresses.
 func engineHost(t *testing.T, server http.RoundTripper, addresses ...string) (Host, Options) {
 	t.Helper()
-	host, options := spark(t), Options{}
+	host, options := spark(t), Options{Sources: SourceOptions{Known: supported.Engines()}}
 	host.HTTP = server
 	for _, address := range addresses {
 		at, err := engine.ParseEndpoint("http://" + address)
@@ -92,6 +96,39 @@ func TestAnEngineWorkedOutByHand(t *testing.T) {
 	wantAbsent(t, series, "uma_engine_prefix_cache_blocks", "uma_engine_kv_tier")
 }
 
+func TestTheCopiesOfAnEnginesOwnTiersAreSeriesByRoute(t *testing.T) {
+	text, err := os.ReadFile("../engine/testdata/sglang-0.5.23-constructed.prom")
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, options := engineHost(t, engineServer{"127.0.0.1:30000/metrics": string(text)}, "127.0.0.1:30000")
+	series, _ := page(t, engineSpec(), host, options)
+	of := func(from, to string) string {
+		return `{from="` + from + `",model="m",source="127.0.0.1:30000/metrics",to="` + to + `"}`
+	}
+	wantSeries(t, series, map[string]float64{
+		`uma_engine_kv_moved_bytes_total` + of("device", "host"):                         2 << 32,
+		`uma_engine_kv_moved_bytes_total` + of("host", "device"):                         2 << 30,
+		`uma_engine_kv_moved_tokens_total` + of("device", "host"):                        65536,
+		`uma_engine_kv_moved_tokens_total` + of("host", "device"):                        16384,
+		`uma_engine_kv_moved_tokens_total` + of("host", "disk"):                          32768,
+		`uma_engine_kv_moved_tokens_total` + of("disk", "host"):                          6400,
+		`uma_engine_kv_evicted_tokens_total{model="m",source="127.0.0.1:30000/metrics"}`: 70000,
+	})
+	wantAbsent(t, series, `uma_engine_kv_moved_bytes_total`+of("disk", "host"))
+}
+
+// TestEveryVariableThatMovesAPortIsRead: of another process's environment only listed variables are kept.
+func TestEveryVariableThatMovesAPortIsRead(t *testing.T) {
+	for _, e := range supported.Engines() {
+		for _, name := range e.Variables {
+			if !slices.Contains(hostfs.EnvironVariables(), name) {
+				t.Errorf("%s: %s is not read", e.Name, name)
+			}
+		}
+	}
+}
+
 func TestAnEngineThatIsNotRunningIsAbsentAndOneInTroubleFailed(t *testing.T) {
 	host, options := engineHost(t, engineServer{}, "127.0.0.1:8000", "127.0.0.1:8001")
 	series, outcome := page(t, engineSpec(), host, options)
@@ -109,7 +146,7 @@ func TestAnEngineThatIsNotRunningIsAbsentAndOneInTroubleFailed(t *testing.T) {
 		`uma_engine_up{source="127.0.0.1:8000/metrics"}`: 1, `uma_engine_up{source="127.0.0.1:8001/metrics"}`: 0, `uma_engine_up{source="127.0.0.1:8002/metrics"}`: 0,
 	})
 
-	if _, outcome = page(t, engineSpec(), spark(t), Options{}); outcome.State != Absent {
+	if _, outcome = page(t, engineSpec(), spark(t), Options{Sources: SourceOptions{Known: supported.Engines()}}); outcome.State != Absent {
 		t.Errorf("no sources: %s, %v", outcome.State, outcome.Err)
 	}
 }

@@ -4,19 +4,19 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/umascope/umascope/exporter/engine"
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
 // kvbmPage is a page of a KV block manager or of its transfer layer, NIXL.
-type kvbmPage struct{ engine.Page }
+type kvbmPage struct{ spec.Page }
 
 // series returns the series of a name with whichever prefix the page has. None is returned if one of them is below zero,
 // which no count, size, time or share can be: a sum of the others would be a part.
-func (p kvbmPage) series(name string) []engine.Series {
+func (p kvbmPage) series(name string) []spec.Series {
 	for _, prefix := range metric.ForeignKVBMPrefixes() {
 		if found := p.Series(prefix + name); len(found) > 0 {
-			if slices.ContainsFunc(found, func(one engine.Series) bool { return one.Value < 0 }) {
+			if slices.ContainsFunc(found, func(one spec.Series) bool { return one.Value < 0 }) {
 				return nil
 			}
 			return found

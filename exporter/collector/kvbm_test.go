@@ -13,10 +13,12 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/umascope/umascope/exporter/engine"
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/snapshot"
-	"golang.org/x/sys/unix"
 )
 
 // served answers with pages by host:port/path, as text. Elsewhere nobody listens.
@@ -105,7 +107,7 @@ func movedBytes(op, from, to string) string {
 func TestReplayOfTheStoryMovesTheTiersThatItMoved(t *testing.T) {
 	var at []map[string]float64
 	for _, values := range replay() {
-		series, outcome := kvbmPageOf(t, v1Page(values), SourceOptions{BytesPerBlock: map[string]uint64{"": 4 << 20}})
+		series, outcome := kvbmPageOf(t, v1Page(values), SourceOptions{Known: supported.Engines(), BytesPerBlock: map[string]uint64{"": 4 << 20}})
 		if outcome.State != OK {
 			t.Fatalf("%s: %v", outcome.State, outcome.Err)
 		}
@@ -136,7 +138,7 @@ func TestReplayOfTheStoryMovesTheTiersThatItMoved(t *testing.T) {
 }
 
 func TestBytesAreAbsentWhereTheSizeOfABlockIsNotKnown(t *testing.T) {
-	series, _ := kvbmPageOf(t, v1Page(map[string]float64{"kvbm_offload_blocks_d2o": 3, "kvbm_offload_bytes_object": 77}), SourceOptions{})
+	series, _ := kvbmPageOf(t, v1Page(map[string]float64{"kvbm_offload_blocks_d2o": 3, "kvbm_offload_bytes_object": 77}), SourceOptions{Known: supported.Engines()})
 	wantSeries(t, series, map[string]float64{movedBytes("offload", "device", "object"): 77})
 	wantAbsent(t, series, movedBytes("offload", "host", "disk"), "uma_kvbm_block_bytes")
 }
@@ -160,7 +162,7 @@ func TestAFigureOfKVBMBelowZeroIsAbsent(t *testing.T) {
 
 func TestASizeGivenForOneSourceIsNotThatOfAnother(t *testing.T) {
 	for flag, want := range map[string]float64{leader: 8, "": 8, "127.0.0.1:6881/metrics": 0} {
-		series, _ := kvbmPageOf(t, v1Page(nil), SourceOptions{BytesPerBlock: map[string]uint64{flag: 8}})
+		series, _ := kvbmPageOf(t, v1Page(nil), SourceOptions{Known: supported.Engines(), BytesPerBlock: map[string]uint64{flag: 8}})
 		if got := series["uma_kvbm_block_bytes{"+leaderSource+"}"]; got != want {
 			t.Errorf("given for %q: %v", flag, got)
 		}
@@ -172,7 +174,7 @@ func TestCountersThatStartAgainAreShownAsTheyAre(t *testing.T) {
 	host := sparkWith(t, driver{})
 	pages := served{leader: v1Page(replay()[3])}
 	host.HTTP = pages
-	runner := NewRunner(host, Options{Sources: SourceOptions{Targets: Targets{KVBM: endpoints(t, "http://"+leader)}}}, []Spec{kvbmSpec()}, RunnerSettings{})
+	runner := NewRunner(host, Options{Sources: SourceOptions{Known: supported.Engines(), Targets: Targets{KVBM: endpoints(t, "http://"+leader)}}}, []Spec{kvbmSpec()}, RunnerSettings{})
 	before := gather(t, mustScrape(t, runner, t.Context()))
 	pages[leader] = v1Page(replay()[1])
 	after := gather(t, mustScrape(t, runner, t.Context()))
@@ -187,8 +189,8 @@ func TestCountersThatStartAgainAreShownAsTheyAre(t *testing.T) {
 }
 
 func TestPrefixedNamesAreTheSameSeries(t *testing.T) {
-	plain, _ := kvbmPageOf(t, v1Page(replay()[3]), SourceOptions{})
-	prefixed, outcome := kvbmPageOf(t, strings.ReplaceAll(v1Page(replay()[3]), "kvbm_", "dynamo_kvbm_"), SourceOptions{})
+	plain, _ := kvbmPageOf(t, v1Page(replay()[3]), SourceOptions{Known: supported.Engines()})
+	prefixed, outcome := kvbmPageOf(t, strings.ReplaceAll(v1Page(replay()[3]), "kvbm_", "dynamo_kvbm_"), SourceOptions{Known: supported.Engines()})
 	if outcome.State != OK || !maps.Equal(withoutHealth(plain), withoutHealth(prefixed)) {
 		t.Errorf("%s\n%v\n%v", outcome.State, plain, prefixed)
 	}
@@ -236,7 +238,7 @@ kvbm_transfer_inflight{operation="offload"} 2
 `
 
 func TestVersion2SaysMoreAndStagesThroughTheHost(t *testing.T) {
-	series, outcome := kvbmPageOf(t, v1Page(map[string]float64{"kvbm_onboard_blocks_h2d": 3664})+v2Additions, SourceOptions{})
+	series, outcome := kvbmPageOf(t, v1Page(map[string]float64{"kvbm_onboard_blocks_h2d": 3664})+v2Additions, SourceOptions{Known: supported.Engines()})
 	if outcome.State != OK {
 		t.Fatalf("%s: %v", outcome.State, outcome.Err)
 	}
@@ -284,7 +286,7 @@ agent_telemetry_events_dropped_total{agent_name="worker-0",hostname="spark-0001"
 `
 
 func TestTransferLayerTellsBytesAndTimeByAgent(t *testing.T) {
-	series, outcome := kvbmPageOf(t, nixlText, SourceOptions{BytesPerBlock: map[string]uint64{"": 4 << 20}})
+	series, outcome := kvbmPageOf(t, nixlText, SourceOptions{Known: supported.Engines(), BytesPerBlock: map[string]uint64{"": 4 << 20}})
 	if outcome.State != OK {
 		t.Fatalf("%s: %v", outcome.State, outcome.Err)
 	}
@@ -306,7 +308,7 @@ func TestTransferLayerTellsBytesAndTimeByAgent(t *testing.T) {
 func TestWhereNobodyListensThereIsNoKVBMAndNoFailure(t *testing.T) {
 	host := sparkWith(t, driver{})
 	host.HTTP = served{}
-	sources := SourceOptions{Targets: Targets{KVBM: endpoints(t, "http://"+leader)}}
+	sources := SourceOptions{Known: supported.Engines(), Targets: Targets{KVBM: endpoints(t, "http://"+leader)}}
 	series, outcome := page(t, kvbmSpec(), host, Options{Sources: sources})
 	if outcome.State != Absent || !strings.Contains(outcome.Reason(), leader) {
 		t.Errorf("%s: %v", outcome.State, outcome.Err)
@@ -320,7 +322,7 @@ func TestWhereNobodyListensThereIsNoKVBMAndNoFailure(t *testing.T) {
 func TestAPageOfSomethingElseFailsAndCostsOnlyItself(t *testing.T) {
 	host := sparkWith(t, driver{})
 	host.HTTP = served{leader: "# TYPE up gauge\nup 1\n", "h:80/metrics": v1Page(replay()[3])}
-	sources := SourceOptions{Targets: Targets{KVBM: endpoints(t, "http://"+leader, "http://h", "http://nobody")}}
+	sources := SourceOptions{Known: supported.Engines(), Targets: Targets{KVBM: endpoints(t, "http://"+leader, "http://h", "http://nobody")}}
 	series, outcome := page(t, kvbmSpec(), host, Options{Sources: sources})
 	if outcome.State != Failed || !strings.Contains(outcome.Err.Error(), leader+": answers, but") || strings.Contains(outcome.Err.Error(), "nobody") {
 		t.Errorf("%s: %v", outcome.State, outcome.Err)
@@ -339,7 +341,7 @@ func TestWordsOfASourceAreBoundedInNumberAndLength(t *testing.T) {
 	for i := range 5000 {
 		fmt.Fprintf(&b, "kvbm_transfer_failures_total{operation=\"onboard\",route=\"d2h\",reason=\"%d%s\"} 1\n", i, strings.Repeat("x", 300))
 	}
-	series, outcome := kvbmPageOf(t, b.String(), SourceOptions{})
+	series, outcome := kvbmPageOf(t, b.String(), SourceOptions{Known: supported.Engines()})
 	count, sum := 0, 0.0
 	for name, value := range series {
 		if strings.HasPrefix(name, "uma_kvbm_transfer_failures_total") {
@@ -495,7 +497,7 @@ func TestLogTellsHitsAndQueriesAndTheSizeOfABlock(t *testing.T) {
 	host := sparkWith(t, driver{})
 	host.HTTP = served{leader: v1Page(replay()[3])}
 	host.Logs = onDisk(t, tree(map[string]string{path[1:]: "\x1b[2mINFO\x1b[0m Allocating disk-backed memory for G3 layout \x1b[3mbytes_per_block\x1b[0m\x1b[2m=\x1b[0m4194304 total_gb=32\n" + hitLine})).Path
-	sources := SourceOptions{Targets: Targets{KVBM: endpoints(t, "http://"+leader), KVBMLogs: []string{path, "/var/log/none.log"}}}
+	sources := SourceOptions{Known: supported.Engines(), Targets: Targets{KVBM: endpoints(t, "http://"+leader), KVBMLogs: []string{path, "/var/log/none.log"}}}
 	series, outcome := page(t, kvbmSpec(), host, Options{Sources: sources})
 	if outcome.State != OK {
 		t.Fatalf("%s: %v", outcome.State, outcome.Err)
@@ -512,7 +514,7 @@ func TestALogThatCannotBeReadFailsAndCostsOnlyItself(t *testing.T) {
 	host := sparkWith(t, driver{})
 	host.HTTP = served{leader: v1Page(nil)}
 	host.Logs = onDisk(t, fstest.MapFS{"log/x": &fstest.MapFile{Mode: fs.ModeDir}}).Path
-	sources := SourceOptions{Targets: Targets{KVBM: endpoints(t, "http://"+leader), KVBMLogs: []string{"/log/x"}}}
+	sources := SourceOptions{Known: supported.Engines(), Targets: Targets{KVBM: endpoints(t, "http://"+leader), KVBMLogs: []string{"/log/x"}}}
 	series, outcome := page(t, kvbmSpec(), host, Options{Sources: sources})
 	if outcome.State != Failed || !strings.Contains(outcome.Err.Error(), "/log/x") {
 		t.Errorf("%s: %v", outcome.State, outcome.Err)

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/exporter/hostfs"
-
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/nvml"
 )

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/exporter/engine"
+	"github.com/umascope/umascope/exporter/engine/spec"
 )
 
 // MaxSources is the maximum number of sources, logs included: each is read in every collection.
@@ -19,6 +20,8 @@ const MaxSources = 20
 // SourceOptions are the addresses where engines and KV block managers publish their metrics, and values that those
 // pages lack.
 type SourceOptions struct {
+	// Known are the engines that can be read and found.
+	Known spec.Engines
 	// Targets are the fixed sources.
 	Targets
 	// NoDiscovery leaves only the sources that are named. Otherwise the engines of the machine are looked for.
@@ -29,7 +32,7 @@ type SourceOptions struct {
 	// BytesPerBlock is the size of a KV block of a source, in bytes, for sources that do not report it; by source
 	// label, "" is the default for all others.
 	BytesPerBlock map[string]uint64
-	// IterationStats asks TensorRT-LLM for its JSON statistics, of which each entry is served to one reader only.
+	// IterationStats asks engines for the statistics of which each entry is served to one reader only.
 	IterationStats bool
 }
 

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/exporter/engine"
+	"github.com/umascope/umascope/exporter/engine/spec"
+	"github.com/umascope/umascope/exporter/engine/supported"
 )
 
 // locked serves a page of llama.cpp to those who send this Authorization header, and repeats the header in its labels.
@@ -38,7 +40,7 @@ func group(server *httptest.Server, keys string) string {
 }
 
 // pageOf reads the page of the only engine in a targets file of the folder.
-func pageOf(t *testing.T, folder, text string) (engine.Page, error) {
+func pageOf(t *testing.T, folder, text string) (spec.Page, error) {
 	t.Helper()
 	targets, err := parseTargets([]byte(text), folder)
 	if err != nil {
@@ -191,7 +193,7 @@ func TestAnEngineBehindAKeyIsACollectorFailureThatNamesTheFix(t *testing.T) {
 	spec := engineSpec()
 	transport := engine.Transport(nil)
 	defer transport.CloseIdleConnections()
-	collect := spec.Open(Host{HTTP: transport, Now: time.Now}, Options{Sources: SourceOptions{TargetsFile: path, NoDiscovery: true}})
+	collect := spec.Open(Host{HTTP: transport, Now: time.Now}, Options{Sources: SourceOptions{Known: supported.Engines(), TargetsFile: path, NoDiscovery: true}})
 	batch := newBatch(newFamilies(spec.Metrics))
 	if err := collect(t.Context(), &Sample{}, batch); err == nil || !strings.Contains(err.Error(), "--engine.config.file") {
 		t.Errorf("without a key: %v", err)

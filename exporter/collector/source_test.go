@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/exporter/engine"
+	"github.com/umascope/umascope/exporter/engine/supported"
 )
 
 func TestTooManySourcesAndTheSameTwiceAreRefused(t *testing.T) {
@@ -142,7 +143,7 @@ func engineGroup(targets string) string {
 }
 
 func TestAnotherVersionOfTheTargetsFileNeedsNoRestart(t *testing.T) {
-	s, write := fileOfTargets(t, SourceOptions{Targets: Targets{Engines: endpoints(t, "http://fixed")}})
+	s, write := fileOfTargets(t, SourceOptions{Known: supported.Engines(), Targets: Targets{Engines: endpoints(t, "http://fixed")}})
 	write(engineGroup("a:1"))
 	for version, want := range map[string][]string{
 		engineGroup("a:1"):      {"fixed:80/metrics", "a:1/metrics"},
@@ -158,7 +159,7 @@ func TestAnotherVersionOfTheTargetsFileNeedsNoRestart(t *testing.T) {
 }
 
 func TestABadVersionOfTheTargetsFileKeepsTheLastGoodOne(t *testing.T) {
-	s, write := fileOfTargets(t, SourceOptions{Targets: Targets{Engines: endpoints(t, "http://fixed")}})
+	s, write := fileOfTargets(t, SourceOptions{Known: supported.Engines(), Targets: Targets{Engines: endpoints(t, "http://fixed")}})
 	if got, err := s.now(); err == nil || len(got.Engines) != 1 || strings.Contains(err.Error(), "holds") {
 		t.Errorf("without a file: %v, %v", sourcesOf(got.Engines), err)
 	}
@@ -191,7 +192,7 @@ func TestABadVersionOfTheTargetsFileKeepsTheLastGoodOne(t *testing.T) {
 
 // Whoever names a file wants what is in it: that is no machine without engines.
 func TestABadTargetsFileIsAFailureEvenIfNothingElseIsNamed(t *testing.T) {
-	s, write := fileOfTargets(t, SourceOptions{})
+	s, write := fileOfTargets(t, SourceOptions{Known: supported.Engines()})
 	write("nonsense")
 	host := sparkWith(t, driver{})
 	host.HTTP = served{}
@@ -204,7 +205,7 @@ func TestABadTargetsFileIsAFailureEvenIfNothingElseIsNamed(t *testing.T) {
 }
 
 func TestABadTargetsFileIsLoggedOnce(t *testing.T) {
-	s, write := fileOfTargets(t, SourceOptions{})
+	s, write := fileOfTargets(t, SourceOptions{Known: supported.Engines()})
 	write("nonsense")
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -242,7 +243,7 @@ func TestASourceThatHangsCostsItsOwnSeriesOnly(t *testing.T) {
 		host := sparkWith(t, driver{})
 		host.HTTP = answeredBy{"hung": hang, "good": good}
 		targets := Targets{KVBM: endpoints(t, "http://hung", "http://good")}
-		runner := NewRunner(host, Options{Sources: SourceOptions{Targets: targets}}, []Spec{kvbmSpec()}, RunnerSettings{Timeout: 8 * time.Second})
+		runner := NewRunner(host, Options{Sources: SourceOptions{Known: supported.Engines(), Targets: targets}}, []Spec{kvbmSpec()}, RunnerSettings{Timeout: 8 * time.Second})
 		began := time.Now()
 		done := make(chan map[string]float64, 3)
 		for range cap(done) { // scrapes of several servers at once

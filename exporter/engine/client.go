@@ -2,33 +2,41 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 
-	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/engine/spec"
 )
 
-// ErrDrains is wrapped for an address of TensorRT-LLM that serves each entry to one reader only. One request found that
-// out, and there are no further ones.
-var ErrDrains = fmt.Errorf("TensorRT-LLM hands its statistics on %s to one reader only and has no page on %s: set return_perf_metrics, or say --engine.iteration-stats",
-	metric.ForeignTensorRTLLMDrainingPath, metric.ForeignTensorRTLLMPagePath)
+// DrainsError is the error of an address on which an engine serves each entry of its statistics to one reader only. One
+// request found that out, and there are no further ones.
+type DrainsError struct {
+	refusal string
+	page    error // why there is no page
+}
+
+func (e DrainsError) Error() string { return e.refusal + " (" + e.page.Error() + ")" }
+
+// Unwrap returns why there is no page at the other address.
+func (e DrainsError) Unwrap() error { return e.page }
 
 // Read reads an engine. Before is the previous reading, zero if there is none: values that are constant while an engine
 // runs are read once. Keep the reading of a failed read too, unless the engine could not be reached.
 func (c Client) Read(ctx context.Context, e *Endpoint, before Reading) (Reading, error) {
 	reading := Reading{drains: before.drains}
 	var err error
+	draining, drains := c.drainingAt(e)
 	if !reading.drains {
 		reading, err = c.translated(ctx, e)
-		if errors.Is(err, ErrNotPage) && e.draining() {
+		if errors.Is(err, ErrNotPage) && drains {
 			reading.drains = true
 		}
 	}
 	if reading.drains {
-		reading, err = c.drained(ctx, e)
+		reading, err = c.drained(ctx, e, draining)
 	}
 	if err != nil {
 		return reading, err
@@ -36,32 +44,42 @@ func (c Client) Read(ctx context.Context, e *Endpoint, before Reading) (Reading,
 	return c.complete(ctx, e, reading, before)
 }
 
+// drainingAt returns the engine that may hand out its statistics at this path.
+func (c Client) drainingAt(e *Endpoint) (spec.Engine, bool) {
+	i := slices.IndexFunc(c.Engines, e.draining)
+	if i < 0 {
+		return spec.Engine{}, false
+	}
+	return c.Engines[i], true
+}
+
 func (c Client) translated(ctx context.Context, e *Endpoint) (Reading, error) {
 	page, err := c.Page(ctx, e)
 	if err != nil {
 		return Reading{}, err
 	}
-	reading, err := Translate(page)
-	for i, label := range reading.UnknownLabels {
-		reading.UnknownLabels[i] = hideText(label, e.secrets(ctx))
+	translation, err := c.Engines.Translate(page)
+	for i, label := range translation.UnknownLabels {
+		translation.UnknownLabels[i] = hideText(label, e.secrets(ctx))
 	}
-	return reading, err
+	return Reading{Translation: translation}, err
 }
 
-// drained reads a TensorRT-LLM whose address is that of the statistics: its page, if any, is at another address.
-func (c Client) drained(ctx context.Context, e *Endpoint) (Reading, error) {
-	page, err := e.With(metric.ForeignTensorRTLLMPagePath)
+// drained reads an engine whose address is that of the statistics: its page, if any, is at another address.
+func (c Client) drained(ctx context.Context, e *Endpoint, draining spec.Engine) (Reading, error) {
+	refused := func(err error) error { return DrainsError{draining.Metrics.Draining.Refusal, err} }
+	page, err := e.With(draining.PagePath())
 	if err != nil {
-		return Reading{drains: true}, fmt.Errorf("%w (%w)", ErrDrains, err)
+		return Reading{drains: true}, refused(err)
 	}
 	reading, err := c.translated(ctx, page)
 	switch {
 	case errors.Is(err, ErrUnreachable):
 		return Reading{}, err
 	case err != nil && !c.IterationStats:
-		return Reading{drains: true}, fmt.Errorf("%w (%w)", ErrDrains, err)
+		return Reading{drains: true}, refused(err)
 	case err != nil:
-		reading = Reading{Engine: metric.EngineTensorRTLLM, Models: []Model{{}}, pageless: true}
+		reading = Reading{Translation: spec.Translation{Engine: draining.Name, Models: []spec.Model{{}}}, pageless: true}
 	}
 	reading.drains = true
 	return reading, nil
@@ -69,31 +87,33 @@ func (c Client) drained(ctx context.Context, e *Endpoint) (Reading, error) {
 
 // complete adds the values that engines publish at other paths. Values that cannot be read there are absent.
 func (c Client) complete(ctx context.Context, e *Endpoint, reading, before Reading) (Reading, error) {
-	e = e.of(reading.Engine)
+	known, _ := c.Engines.Find(reading.Engine)
+	e = e.of(known)
 	if reading.follows(before) {
-		reading.Version, reading.properties, reading.identified = before.Version, before.properties, before.identified
+		reading.Version, reading.facts, reading.identified = before.Version, before.facts, before.identified
 	} else {
 		before = Reading{}
 	}
 	reading.keepStatePools(before)
-	if _, err := e.prefix(); err != nil && reading.asks() {
+	if _, err := e.prefix(); err != nil && known.Identity.About != nil {
 		reading.Absent = append(reading.Absent, "its version and what else it publishes beside its page are not read: "+err.Error())
 		return reading, nil
 	}
 	if !reading.identified {
-		c.identify(ctx, e, &reading)
+		c.identify(ctx, e, known, &reading)
 	}
-	switch {
-	case reading.Engine == metric.EngineLlamaCPP:
-		c.completeLlamaCPP(ctx, e, &reading.Models[0], reading.properties)
-	case reading.Engine == metric.EngineTensorRTLLM && c.IterationStats:
+	if add := known.Identity.Complete; add != nil {
+		ask := func(path string, into any) error { return c.JSON(ctx, e, path, into) }
+		add(ask, reading.facts, &reading.Models[0])
+	}
+	if known.Metrics.Draining != nil && c.IterationStats {
 		var err error
-		reading.draining, err = c.lastIteration(ctx, e, before.draining)
+		reading.latest, err = c.latest(ctx, e, known.Metrics.Draining, before.latest)
 		if err != nil && reading.pageless {
 			return Reading{drains: true}, err // no path has a value
 		}
-		if reading.draining != nil && len(reading.Models) == 1 {
-			reading.draining.complete(&reading.Models[0])
+		if reading.latest != nil && len(reading.Models) == 1 {
+			reading.latest(&reading.Models[0])
 		}
 	}
 	return reading, nil
@@ -104,17 +124,12 @@ func (r Reading) follows(before Reading) bool {
 	return before.Engine == r.Engine && r.tokens() >= before.tokens()
 }
 
-// asks reports whether the engine publishes anything beside its page.
-func (r Reading) asks() bool {
-	return r.Engine != metric.EngineSGLang && r.Engine != metric.EngineLMCache
-}
-
 // keepStatePools leaves out the pools that were never in use: engines write 0 for a pool that their model lacks.
 func (r *Reading) keepStatePools(before Reading) {
 	r.statePools = before.statePools
 	for i := range r.Models {
 		m := &r.Models[i]
-		m.StatePools = slices.DeleteFunc(m.StatePools, func(pool StatePool) bool {
+		m.StatePools = slices.DeleteFunc(m.StatePools, func(pool spec.StatePool) bool {
 			key := [2]string{m.Name, pool.Kind}
 			if pool.UsedRatio > 0 && !slices.Contains(r.statePools, key) {
 				r.statePools = append(slices.Clone(r.statePools), key)
@@ -139,53 +154,32 @@ func (r Reading) tokens() float64 {
 
 // identify asks for version and name until the engine returns them or has no path that does: an engine that is busy, or
 // loads its model, may return them later.
-func (c Client) identify(ctx context.Context, e *Endpoint, reading *Reading) {
+func (c Client) identify(ctx context.Context, e *Endpoint, known spec.Engine, reading *Reading) {
 	var err error
-	switch reading.Engine {
-	case metric.EngineLlamaCPP:
-		if err = c.JSON(ctx, e, metric.ForeignLlamaCPPPropertiesPath, &reading.properties); err == nil {
-			reading.Version = shortText(reading.properties.BuildInfo)
-		}
-	case metric.EngineDynamo: // a worker has no such path
-		var answer struct {
-			Info struct{ Title, Version string }
-		}
-		if err = c.JSON(ctx, e, metric.ForeignDynamoOpenAPIPath, &answer); err == nil && strings.Contains(answer.Info.Title, "Dynamo") {
-			reading.Version = shortText(answer.Info.Version)
-		}
-	case metric.EngineVLLM, metric.EngineTensorRTLLM:
-		var answer struct{ Version string }
-		if err = c.JSON(ctx, e, metric.ForeignVersionPath, &answer); err == nil {
-			reading.Version = shortText(answer.Version)
+	if about := known.Identity.About; about != nil {
+		var answer json.RawMessage
+		if err = c.JSON(ctx, e, about.Path, &answer); err == nil {
+			reading.facts, err = about.Read(answer)
+			reading.facts = spec.Facts{Version: spec.ShortText(reading.facts.Version), Model: spec.ShortText(reading.facts.Model)}
+			reading.Version = reading.facts.Version
 		}
 	}
 	reading.identified = err == nil || errors.Is(err, StatusError(http.StatusNotFound))
 }
 
-// completeLlamaCPP adds the model's name, and the KV cache where the page does not have it.
-func (c Client) completeLlamaCPP(ctx context.Context, e *Endpoint, m *Model, properties llamaProperties) {
-	m.Name = shortText(properties.model())
-	var slots []llamaSlot
-	if m.UsedRatio == nil && c.JSON(ctx, e, metric.ForeignLlamaCPPSlotsPath, &slots) == nil {
-		m.Pool = slotPool(slots)
-	}
-}
-
-// lastIteration is the newest statistics entry served. An empty answer means no new entry, not an idle engine: then the
-// last entry still holds.
-func (c Client) lastIteration(ctx context.Context, e *Endpoint, before *iteration) (*iteration, error) {
-	var iterations []iteration
-	if err := c.JSON(ctx, e, metric.ForeignTensorRTLLMDrainingPath, &iterations); err != nil {
+// latest is the newest statistics entry served, else the last one before: an answer without an entry is no sign of an
+// idle engine.
+func (c Client) latest(ctx context.Context, e *Endpoint, draining *spec.Draining, before func(*spec.Model)) (func(*spec.Model), error) {
+	var answer json.RawMessage
+	if err := c.JSON(ctx, e, draining.Path, &answer); err != nil {
 		return nil, err
 	}
-	if len(iterations) == 0 {
+	latest, err := draining.Latest(answer)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", draining.Path, err)
+	case latest == nil:
 		return before, nil
 	}
-	return &iterations[len(iterations)-1], nil
-}
-
-// shortText limits the length of a text that becomes a label.
-func shortText(text string) string {
-	const enough = 200
-	return text[:min(len(text), enough)]
+	return latest, nil
 }

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -47,11 +48,11 @@ func (s *server) read(t *testing.T, path string, iterationStats bool, before Rea
 		t.Fatal(err)
 	}
 	s.asked = nil
-	return Client{HTTP: s, IterationStats: iterationStats}.Read(t.Context(), at, before)
+	return Client{Engines: supported.Engines(), HTTP: s, IterationStats: iterationStats}.Read(t.Context(), at, before)
 }
 
 func TestAVersionIsAskedForOnce(t *testing.T) {
-	s := &server{answers: map[string]string{"/metrics": sample(t, "vllm.prom"), "/version": `{"version":"0.11.2"}`}}
+	s := &server{answers: map[string]string{"/metrics": sample(t, "vllm-doc.prom"), "/version": `{"version":"0.11.2"}`}}
 	first, err := s.read(t, "/metrics", false, Reading{})
 	if err != nil || first.Version != "0.11.2" || !slices.Equal(s.asked, []string{"/metrics", "/version"}) {
 		t.Errorf("%q, %v, asked %v", first.Version, err, s.asked)
@@ -61,12 +62,12 @@ func TestAVersionIsAskedForOnce(t *testing.T) {
 		t.Errorf("%q, %v, asked %v", second.Version, err, s.asked)
 	}
 	// Fewer tokens are those of a program that was started since.
-	s.answers = map[string]string{"/metrics": strings.ReplaceAll(sample(t, "vllm.prom"), "600.0", "6.0"), "/version": `{"version":"0.12.0"}`}
+	s.answers = map[string]string{"/metrics": strings.ReplaceAll(sample(t, "vllm-doc.prom"), "600.0", "6.0"), "/version": `{"version":"0.12.0"}`}
 	if second, err = s.read(t, "/metrics", false, second); err != nil || second.Version != "0.12.0" {
 		t.Errorf("after a restart: %q, %v, asked %v", second.Version, err, s.asked)
 	}
 	// Another engine at the same address is asked anew; one without a version is not asked twice.
-	s.answers = map[string]string{"/metrics": sample(t, "trtllm_prometheus.prom")}
+	s.answers = map[string]string{"/metrics": sample(t, "trtllm-constructed.prom")}
 	third, err := s.read(t, "/metrics", false, second)
 	if err != nil || third.Version != "" || len(s.asked) != 2 {
 		t.Errorf("%q, %v, asked %v", third.Version, err, s.asked)
@@ -94,7 +95,7 @@ func TestTheVersionOfADynamoFrontendIsInItsDescription(t *testing.T) {
 }
 
 func TestAnEngineThatIsBusyIsAskedAgainWhoItIs(t *testing.T) {
-	s := &server{answers: map[string]string{"/metrics": sample(t, "llamacpp.prom"), "/props": `{"model_alias":"qwen3","build_info":"b6500"}`}, busy: "/props"}
+	s := &server{answers: map[string]string{"/metrics": sample(t, "llamacpp-constructed.prom"), "/props": `{"model_alias":"qwen3","build_info":"b6500"}`}, busy: "/props"}
 	first, err := s.read(t, "/metrics", false, Reading{})
 	if err != nil || first.Version != "" || first.Models[0].Name != "" {
 		t.Errorf("while it loads: %q, %v", first.Version, err)
@@ -118,10 +119,10 @@ func TestLlamaCPPServesTheRestAtOtherPaths(t *testing.T) {
 		{"one idle slot", "[" + slot(`"is_processing":false`) + "]", map[string]float64{"capacity tokens": 65536, "used tokens": 0, "used ratio": 0}},
 		{"two slots of which nobody knows whether they share", "[" + slot(busy) + "," + slot(strings.Replace(busy, `[{"n_decoded":24}]`, `{"n_decoded":6}`, 1)) + "]",
 			map[string]float64{"used tokens": 1024 + 1006}},
-		{"a build that does not count prompts", sample(t, "llamacpp_slots.json"), nil},
+		{"a build that does not count prompts", sample(t, "llamacpp-slots-constructed.json"), nil},
 		{"nonsense", `{"error":{"code":501}}`, nil},
 	} {
-		s := &server{answers: map[string]string{"/metrics": sample(t, "llamacpp.prom"), "/props": `{"model_path":"/models/Qwen3-8B-Q4_K_M.gguf","build_info":"b6500-4b8560a2"}`}}
+		s := &server{answers: map[string]string{"/metrics": sample(t, "llamacpp-constructed.prom"), "/props": `{"model_path":"/models/Qwen3-8B-Q4_K_M.gguf","build_info":"b6500-4b8560a2"}`}}
 		if test.slots != "" {
 			s.answers["/slots"] = test.slots
 		}
@@ -140,7 +141,7 @@ func TestLlamaCPPServesTheRestAtOtherPaths(t *testing.T) {
 }
 
 func TestDrainingStatisticsAreReadOnRequestOnly(t *testing.T) {
-	s := &server{answers: map[string]string{"/prometheus/metrics": sample(t, "trtllm_prometheus.prom"), "/metrics": sample(t, "trtllm_metrics_full.json")}}
+	s := &server{answers: map[string]string{"/prometheus/metrics": sample(t, "trtllm-constructed.prom"), "/metrics": sample(t, "trtllm-metrics-constructed.json")}}
 	if _, err := s.read(t, "/prometheus/metrics", false, Reading{}); err != nil || slices.Contains(s.asked, "/metrics") {
 		t.Errorf("%v, asked %v", err, s.asked)
 	}
@@ -169,16 +170,16 @@ func TestDrainingStatisticsAreReadOnRequestOnly(t *testing.T) {
 }
 
 func TestAnAddressThatDrainsIsAskedOnce(t *testing.T) {
-	s := &server{answers: map[string]string{"/metrics": sample(t, "trtllm_metrics_doc.json")}}
+	s := &server{answers: map[string]string{"/metrics": sample(t, "trtllm-metrics-doc.json")}}
 	got, err := s.read(t, "/metrics", false, Reading{})
-	if !errors.Is(err, ErrDrains) || !slices.Equal(s.asked, []string{"/metrics", "/prometheus/metrics"}) {
+	if !drains(err) || !slices.Equal(s.asked, []string{"/metrics", "/prometheus/metrics"}) {
 		t.Errorf("%v, asked %v", err, s.asked)
 	}
-	if got, err = s.read(t, "/metrics", false, got); !errors.Is(err, ErrDrains) || !slices.Equal(s.asked, []string{"/prometheus/metrics"}) {
+	if got, err = s.read(t, "/metrics", false, got); !drains(err) || !slices.Equal(s.asked, []string{"/prometheus/metrics"}) {
 		t.Errorf("again: %v, asked %v", err, s.asked)
 	}
-	s.answers["/prometheus/metrics"] = sample(t, "trtllm_prometheus.prom")
-	if got, err = s.read(t, "/metrics", false, got); err != nil || got.Engine != metric.EngineTensorRTLLM || slices.Contains(s.asked, "/metrics") {
+	s.answers["/prometheus/metrics"] = sample(t, "trtllm-constructed.prom")
+	if got, err = s.read(t, "/metrics", false, got); err != nil || got.Engine != "trtllm" || slices.Contains(s.asked, "/metrics") {
 		t.Errorf("with a page: %+v, %v, asked %v", got, err, s.asked)
 	}
 	s.refuses = true
@@ -188,7 +189,7 @@ func TestAnAddressThatDrainsIsAskedOnce(t *testing.T) {
 }
 
 func TestWithoutAPageTheStatisticsAreAllThereIs(t *testing.T) {
-	s := &server{answers: map[string]string{"/metrics": sample(t, "trtllm_metrics_doc.json")}}
+	s := &server{answers: map[string]string{"/metrics": sample(t, "trtllm-metrics-doc.json")}}
 	got, err := s.read(t, "/metrics", true, Reading{drains: true})
 	if err != nil {
 		t.Fatal(err)
@@ -204,7 +205,7 @@ func TestWithoutAPageTheStatisticsAreAllThereIs(t *testing.T) {
 }
 
 func TestTextsOfServersAreBounded(t *testing.T) {
-	s := &server{answers: map[string]string{"/metrics": sample(t, "llamacpp.prom"), "/props": `{"model_alias":"` + strings.Repeat("m", 1<<20) + `","build_info":"` + strings.Repeat("b", 1<<20) + `"}`}}
+	s := &server{answers: map[string]string{"/metrics": sample(t, "llamacpp-constructed.prom"), "/props": `{"model_alias":"` + strings.Repeat("m", 1<<20) + `","build_info":"` + strings.Repeat("b", 1<<20) + `"}`}}
 	got, err := s.read(t, "/metrics", false, Reading{})
 	if err != nil || len(got.Version) > 200 || len(got.Models[0].Name) > 200 {
 		t.Errorf("%v, %d, %d", err, len(got.Version), len(got.Models[0].Name))
@@ -213,4 +214,9 @@ func TestTextsOfServersAreBounded(t *testing.T) {
 	if got, err = s.read(t, "/metrics", false, Reading{}); err != nil || len(got.Models[0].Name) > 200 || got.Models[0].Requests[metric.RequestsRunning] != 1 {
 		t.Errorf("a page with a long name: %v, %d", err, len(got.Models[0].Name))
 	}
+}
+
+func drains(err error) bool {
+	_, is := errors.AsType[DrainsError](err)
+	return is
 }

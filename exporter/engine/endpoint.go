@@ -9,11 +9,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/engine/spec"
 )
 
 // defaultPath is the path of metrics for a URL without path.
-const defaultPath = "/metrics"
+const defaultPath = spec.DefaultPath
 
 // Endpoint is an address that answers with metrics.
 type Endpoint struct {
@@ -73,11 +73,11 @@ var errPrefix = fmt.Errorf("the path of its page does not end in %s, so that the
 
 // of returns the endpoint as the page of an engine: the path of the page follows from the engine, and what is before it
 // is the prefix under which a proxy serves the engine.
-func (e *Endpoint) of(engine string) *Endpoint {
+func (e *Endpoint) of(engine spec.Engine) *Endpoint {
 	own := *e
 	own.page = defaultPath
-	if path := strings.TrimRight(e.URL.Path, "/"); engine == metric.EngineTensorRTLLM && strings.HasSuffix(path, metric.ForeignTensorRTLLMPagePath) {
-		own.page = metric.ForeignTensorRTLLMPagePath
+	if page := engine.PagePath(); page != "" && strings.HasSuffix(strings.TrimRight(e.URL.Path, "/"), page) {
+		own.page = page
 	}
 	return &own
 }
@@ -121,8 +121,8 @@ func (e *Endpoint) prefix() (string, error) {
 	return prefix, nil
 }
 
-// draining reports whether the path is the one on which TensorRT-LLM hands out its statistics.
-func (e *Endpoint) draining() bool {
+// draining reports whether the path is the one on which an engine hands out its statistics.
+func (e *Endpoint) draining(engine spec.Engine) bool {
 	path := strings.TrimRight(e.URL.Path, "/")
-	return strings.HasSuffix(path, metric.ForeignTensorRTLLMDrainingPath) && !strings.HasSuffix(path, metric.ForeignTensorRTLLMPagePath)
+	return engine.Metrics.Draining != nil && strings.HasSuffix(path, engine.Metrics.Draining.Path) && !strings.HasSuffix(path, engine.PagePath())
 }

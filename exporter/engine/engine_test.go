@@ -11,7 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/engine/spec"
+	"github.com/umascope/umascope/exporter/engine/supported"
 )
 
 func sample(t testing.TB, name string) string {
@@ -23,13 +24,13 @@ func sample(t testing.TB, name string) string {
 	return string(text)
 }
 
-func translate(t testing.TB, text string) Reading {
+func translate(t testing.TB, text string) spec.Translation {
 	t.Helper()
 	page, err := parsePage(context.Background(), []byte(text), false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	reading, err := Translate(page)
+	reading, err := supported.Engines().Translate(page)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +38,7 @@ func translate(t testing.TB, text string) Reading {
 }
 
 // told is all that is known of a model, by short names.
-func valuesOf(m Model) map[string]float64 {
+func valuesOf(m spec.Model) map[string]float64 {
 	values := map[string]float64{}
 	for name, value := range map[string]*float64{
 		"capacity tokens": m.CapacityTokens, "capacity blocks": m.CapacityBlocks, "capacity bytes": m.CapacityBytes,
@@ -59,10 +60,21 @@ func valuesOf(m Model) map[string]float64 {
 	for state, count := range m.Requests {
 		values[state] = count
 	}
-	for unit, tiers := range map[string][]TierValue{" bytes": m.TierBytes, " used tokens": m.TierUsedTokens, " capacity tokens": m.TierCapacityTokens} {
+	for unit, tiers := range map[string][]spec.TierValue{" bytes": m.TierBytes, " used tokens": m.TierUsedTokens, " capacity tokens": m.TierCapacityTokens} {
 		for _, tier := range tiers {
 			values[tier.Tier+unit] = tier.Value
 		}
+	}
+	for _, move := range m.Moved {
+		if move.Bytes != nil {
+			values[move.From+" to "+move.To+" bytes"] = *move.Bytes
+		}
+		if move.Tokens != nil {
+			values[move.From+" to "+move.To+" tokens"] = *move.Tokens
+		}
+	}
+	if m.EvictedTokens != nil {
+		values["evicted"] = *m.EvictedTokens
 	}
 	for kind, bytes := range m.Memory {
 		values[kind+" memory"] = bytes
@@ -73,7 +85,7 @@ func valuesOf(m Model) map[string]float64 {
 			values["idle"] = 1
 		}
 	}
-	for unit, found := range map[string]*Lookups{"tokens": m.PrefixTokens, "blocks": m.PrefixBlocks} {
+	for unit, found := range map[string]*spec.Lookups{"tokens": m.PrefixTokens, "blocks": m.PrefixBlocks} {
 		if found == nil {
 			continue
 		}
@@ -85,7 +97,7 @@ func valuesOf(m Model) map[string]float64 {
 	return values
 }
 
-func wantModel(t *testing.T, what string, got Model, name string, want map[string]float64) {
+func wantModel(t *testing.T, what string, got spec.Model, name string, want map[string]float64) {
 	t.Helper()
 	if got.Name != name {
 		t.Errorf("%s: model %q, want %q", what, got.Name, name)
@@ -110,77 +122,81 @@ func TestPagesOfAllEnginesWorkedOutByHand(t *testing.T) {
 		file, engine, model string
 		want                map[string]float64
 	}{
-		{"vllm.prom", metric.EngineVLLM, small, map[string]float64{
+		{"vllm-doc.prom", "vllm", small, map[string]float64{
 			"capacity blocks": 5943, "capacity tokens": 5943 * 16, "used ratio": 0, "used tokens": 0, "preemptions": 0, "running": 0, "waiting": 0,
 			"prompt": 66, "generation": 600, "tokens looked up": 66, "tokens hit device": 0, "tokens hit external": 0, "tokens missed": 66,
 		}},
-		{"trtllm_prometheus.prom", metric.EngineTensorRTLLM, small, map[string]float64{
+		{"trtllm-constructed.prom", "trtllm", small, map[string]float64{
+			"device to host bytes": 0, "host to device bytes": 0,
 			"capacity blocks": 101256, "capacity tokens": 101256 * 32, "used ratio": 0.3128, "used tokens": 31673 * 32, "running": 4, "waiting": 2,
 			"blocks looked up": 24011 + 33158, "blocks hit any": 24011, "blocks missed": 33158, "device memory": 76665782272,
 		}},
-		{"sglang.prom", metric.EngineSGLang, small, map[string]float64{
+		{"sglang-doc.prom", "sglang", small, map[string]float64{
 			"capacity tokens": 92962, "used ratio": 0, "used tokens": 0, "running": 0, "waiting": 0, "prompt": 33, "generation": 300,
 		}},
-		{"llamacpp.prom", metric.EngineLlamaCPP, "", map[string]float64{"running": 2, "waiting": 1, "prompt": 18432, "generation": 4096}},
-		{"lmcache.prom", metric.EngineLMCache, "Qwen/Qwen3-8B", map[string]float64{
+		{"llamacpp-constructed.prom", "llamacpp", "", map[string]float64{"running": 2, "waiting": 1, "prompt": 18432, "generation": 4096}},
+		{"lmcache-constructed.prom", "lmcache", "Qwen/Qwen3-8B", map[string]float64{
 			"tokens looked up": 655360, "tokens hit external": 417792, "tokens missed": 655360 - 417792,
 			"host bytes": 8 << 30, "disk bytes": 32 << 30, "external bytes": 0,
 		}},
-		{"dynamo_frontend.prom", metric.EngineDynamo, small, map[string]float64{
+		{"dynamo-frontend-doc.prom", "dynamo", small, map[string]float64{
 			"running": 0, "waiting": 0, "prompt": 33, "generation": 300, // of how many workers is not on the page
 		}},
-		{"vllm-0.32.0-cpu.prom", metric.EngineVLLM, "tiny-llama", map[string]float64{
+		{"vllm-0.32.0-cpu.prom", "vllm", "tiny-llama", map[string]float64{
 			"capacity blocks": 4096, "capacity tokens": 4096 * 128, "capacity bytes": 1 << 30, "used ratio": 0, "used tokens": 0, "preemptions": 0,
 			"running": 0, "waiting": 0, "prompt": 80421, "generation": 2131, "tokens looked up": 80421, "tokens missed": 45733,
 			"tokens hit device": 34688, "tokens hit host": 0, "tokens hit disk": 0, "tokens hit external": 0,
 		}},
-		{"vllm-0.32.0-cpu-speculative.prom", metric.EngineVLLM, "tiny-llama", map[string]float64{
+		{"vllm-0.32.0-cpu-speculative.prom", "vllm", "tiny-llama", map[string]float64{
 			"running": 0, "generation": 900, "drafts": 370, "drafted": 1039, "accepted 0": 96, "accepted 1": 67, "accepted 2": 46,
 		}},
-		{"dynamo-1.6.1-frontend.prom", metric.EngineDynamo, tiny, map[string]float64{
+		{"dynamo-1.6.1-frontend.prom", "dynamo", tiny, map[string]float64{
 			"capacity blocks": 400, "capacity tokens": 6400, "running": 0, "waiting": 0, "prompt": 8800, "generation": 64,
 			"begun": 4, "reported": 4, "prompt of begun": 8800, "cached of reported": 3 * 2192, "idle": 1,
 		}},
-		{"dynamo-1.6.1-frontend-two-workers.prom", metric.EngineDynamo, tiny, map[string]float64{
+		{"dynamo-1.6.1-frontend-two-workers.prom", "dynamo", tiny, map[string]float64{
 			"running": 0, "waiting": 0, "prompt": 8800, "generation": 64,
 			"begun": 4, "reported": 4, "prompt of begun": 8800, "cached of reported": 3 * 2192, "idle": 1,
 		}},
-		{"dynamo-1.6.1-frontend-two-workers-request-in-flight.prom", metric.EngineDynamo, tiny, map[string]float64{
+		{"dynamo-1.6.1-frontend-two-workers-request-in-flight.prom", "dynamo", tiny, map[string]float64{
 			"running": 1, "waiting": 0, "prompt": 8800 + 2201, "generation": 155,
 			"begun": 5, "reported": 4, "prompt of begun": 8800 + 2201, "cached of reported": 3 * 2192,
 		}},
-		{"dynamo-1.6.1-frontend-round-robin.prom", metric.EngineDynamo, tiny, map[string]float64{
+		{"dynamo-1.6.1-frontend-round-robin.prom", "dynamo", tiny, map[string]float64{
 			"running": 0, "waiting": 0, "prompt": 8800, "generation": 64,
 			"begun": 4, "reported": 4, "prompt of begun": 8800, "cached of reported": 3 * 2192, "idle": 1,
 		}},
-		{"dynamo-1.6.1-frontend-sglang.prom", metric.EngineDynamo, tiny, map[string]float64{
+		{"dynamo-1.6.1-frontend-sglang.prom", "dynamo", tiny, map[string]float64{
 			"capacity blocks": 400, "capacity tokens": 6400, "running": 0, "waiting": 0, "prompt": 8800, "generation": 64,
 		}},
-		{"dynamo-0.7.1-frontend.prom", metric.EngineDynamo, tiny, map[string]float64{"running": 0, "waiting": 0, "prompt": 11200, "generation": 2574}},
-		{"dynamo-1.6.1-worker-mocker-vllm.prom", metric.EngineVLLM, tiny, map[string]float64{
+		{"dynamo-0.7.1-frontend.prom", "dynamo", tiny, map[string]float64{"running": 0, "waiting": 0, "prompt": 11200, "generation": 2574}},
+		{"dynamo-1.6.1-worker-mocker-vllm.prom", "vllm", tiny, map[string]float64{
 			"used ratio": 0.36, "preemptions": 0, "running": 1, "waiting": 0,
 		}},
-		{"dynamo-1.6.1-worker-mocker-sglang.prom", metric.EngineSGLang, tiny, map[string]float64{"running": 0, "waiting": 0}},
-		{"dynamo-1.6.1-worker-mocker-before-requests.prom", metric.EngineDynamo, "", map[string]float64{"inflight": 0}},
-		{"dynamo-1.6.1-worker-sample.prom", metric.EngineDynamo, tiny, map[string]float64{"capacity blocks": 1000, "used ratio": 0, "inflight": 0}},
-		{"llamacpp-b0.25.3-cuda.prom", metric.EngineLlamaCPP, "", map[string]float64{
+		{"dynamo-1.6.1-worker-mocker-sglang.prom", "sglang", tiny, map[string]float64{"running": 0, "waiting": 0}},
+		{"dynamo-1.6.1-worker-mocker-before-requests.prom", "dynamo", "", map[string]float64{"inflight": 0}},
+		{"dynamo-1.6.1-worker-sample.prom", "dynamo", tiny, map[string]float64{"capacity blocks": 1000, "used ratio": 0, "inflight": 0}},
+		{"llamacpp-b0.25.3-cuda.prom", "llamacpp", "", map[string]float64{
 			"running": 0, "waiting": 0, "prompt": 1618 + 2544, "generation": 186,
 			"tokens looked up": 1618 + 2544, "tokens hit any": 2544, "tokens missed": 1618, "drafts": 0, "drafted": 0,
 		}},
-		{"sglang-0.5.23-constructed.prom", metric.EngineSGLang, "m", map[string]float64{
+		{"sglang-0.5.23-constructed.prom", "sglang", "m", map[string]float64{
 			"capacity tokens": 991936, "capacity blocks": 15499, "capacity bytes": 136.25 * (1 << 30), "used ratio": 0.25, "used tokens": 247984,
 			"running": 3, "waiting": 1, "preemptions": 0, "prompt": 100000, "generation": 9000, "tokens looked up": 100000, "tokens missed": 34000,
 			"tokens hit device": 40000, "tokens hit host": 20000, "tokens hit external": 6000,
 			"host used tokens": 302000, "host capacity tokens": 1983872,
 			"weights memory": 15.25 * (1 << 30), "graphs memory": (0.125 + 0.375) * (1 << 30), "drafts": 3300, "accepted length": 2.75,
+			// Each rank counts its own bytes, and the same tokens.
+			"device to host bytes": 2 << 32, "device to host tokens": 65536, "host to device bytes": 2 << 30, "host to device tokens": 16384,
+			"host to disk tokens": 32768, "disk to host tokens": 6400, "evicted": 70000,
 		}},
-		{"trtllm-050f80de-constructed.prom", metric.EngineTensorRTLLM, "m", map[string]float64{
+		{"trtllm-050f80de-constructed.prom", "trtllm", "m", map[string]float64{
 			"capacity blocks": 1000, "capacity tokens": 32000, "used ratio": 0.25, "used tokens": 8000, "running": 4, "waiting": 2,
 			"prompt": 50000, "generation": 8000, "tokens looked up": 50000, "tokens missed": 20000,
 			"tokens hit device": 21000, "tokens hit host": 8000, "tokens hit disk": 3000, "device memory": 16 << 30, "pinned memory": 2 << 30,
 			"drafted": 6000, "accepted": 4500, "accepted length": 2.5,
 		}},
-		{"dynamo_worker_component.prom", metric.EngineDynamo, small, map[string]float64{
+		{"dynamo-worker-doc.prom", "dynamo", small, map[string]float64{
 			"capacity blocks": 5943, "used ratio": 0, "inflight": 0,
 		}},
 	} {
@@ -210,11 +226,11 @@ func TestFamiliesThatAreNotReadAreCounted(t *testing.T) {
 
 func TestEnginesAreRecognisedByTheirSeriesNotByTheirAddress(t *testing.T) {
 	for text, want := range map[string]string{
-		sample(t, "dynamo_worker_component.prom") + sample(t, "vllm.prom"):              metric.EngineVLLM,
-		sample(t, "dynamo_worker_component.prom") + sample(t, "sglang.prom"):            metric.EngineSGLang,
-		sample(t, "dynamo_worker_component.prom") + sample(t, "trtllm_prometheus.prom"): metric.EngineTensorRTLLM,
-		sample(t, "lmcache.prom") + sample(t, "vllm.prom"):                              metric.EngineVLLM,
-		"vllm:num_requests_running 1\n":                                                 metric.EngineVLLM,
+		sample(t, "dynamo-worker-doc.prom") + sample(t, "vllm-doc.prom"):           "vllm",
+		sample(t, "dynamo-worker-doc.prom") + sample(t, "sglang-doc.prom"):         "sglang",
+		sample(t, "dynamo-worker-doc.prom") + sample(t, "trtllm-constructed.prom"): "trtllm",
+		sample(t, "lmcache-constructed.prom") + sample(t, "vllm-doc.prom"):         "vllm",
+		"vllm:num_requests_running 1\n":                                            "vllm",
 	} {
 		if got := translate(t, text).Engine; got != want {
 			t.Errorf("%.60q is %s, want %s", text, got, want)
@@ -225,7 +241,7 @@ func TestEnginesAreRecognisedByTheirSeriesNotByTheirAddress(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if reading, err := Translate(page); !errors.Is(err, ErrUnknown) {
+		if reading, err := supported.Engines().Translate(page); !errors.Is(err, ErrUnknown) {
 			t.Errorf("%q: %+v, %v", text, reading, err)
 		}
 	}
@@ -529,14 +545,14 @@ func TestARatioBeyondOneIsNone(t *testing.T) {
 
 func TestModelsOfOneSourceAreBounded(t *testing.T) {
 	var page strings.Builder
-	for i := range maxModels + 1 {
+	for i := range spec.MaxModels + 1 {
 		fmt.Fprintf(&page, "vllm:num_requests_running{model_name=\"m%d\"} 1\n", i)
 	}
 	parsed, err := parsePage(context.Background(), []byte(page.String()), false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Translate(parsed); err == nil || !strings.Contains(err.Error(), "at most 64") {
+	if _, err := supported.Engines().Translate(parsed); err == nil || !strings.Contains(err.Error(), "at most 64") {
 		t.Errorf("%v", err)
 	}
 }
@@ -555,12 +571,20 @@ func TestEveryForeignNameIsInASampleOrATest(t *testing.T) {
 		}
 		seen.Write(text)
 	}
-	source, err := os.ReadFile("../metric/foreign_engine.go")
+	sources, err := filepath.Glob("*/names.go")
 	if err != nil {
 		t.Fatal(err)
 	}
+	var names strings.Builder
+	for _, path := range sources {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names.Write(text)
+	}
 	checked := 0
-	for line := range strings.Lines(string(source)) {
+	for line := range strings.Lines(names.String()) {
 		_, rest, _ := strings.Cut(line, ` = "`)
 		name, _, isConstant := strings.Cut(rest, `"`)
 		if !isConstant || strings.HasPrefix(name, "/") {
@@ -578,7 +602,7 @@ func TestEveryForeignNameIsInASampleOrATest(t *testing.T) {
 
 // TestTheShareThatVLLMWasToldToTake is in a label of its page.
 func TestTheShareThatVLLMWasToldToTake(t *testing.T) {
-	page := sample(t, "vllm.prom")
+	page := sample(t, "vllm-doc.prom")
 	for told, want := range map[string]float64{"0.9": 0.9, "0.25": 0.25, "None": -1, "90": -1, "NaN": -1} {
 		models := translate(t, strings.Replace(page, `gpu_memory_utilization="0.9"`, `gpu_memory_utilization="`+told+`"`, 1)).Models
 		got := -1.0
@@ -587,6 +611,33 @@ func TestTheShareThatVLLMWasToldToTake(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s: %v, want %v", told, got, want)
+		}
+	}
+}
+
+func TestTheTiersOfVLLMsOwnOffloadingMoveBytes(t *testing.T) {
+	for page, want := range map[string]map[string]float64{
+		sample(t, "vllm-0.26.0-cuda-tiering-fs.prom"): {"device to host bytes": 18896912384, "host to device bytes": 1809842176},
+		// A release without counters of loads and stores.
+		`vllm:num_requests_running{engine="0",model_name="m"} 1
+vllm:kv_offload_total_bytes_total{engine="0",model_name="m",transfer_type="CPU_to_GPU"} 7
+`: {"host to device bytes": 7},
+		`vllm:num_requests_running{engine="0",model_name="m"} 1
+vllm:kv_offload_tiering_read_bytes_total{engine="0",model_name="m",tier="0:primary"} 100
+vllm:kv_offload_tiering_read_bytes_total{engine="0",model_name="m",tier="1:fs"} 20
+vllm:kv_offload_tiering_read_bytes_total{engine="0",model_name="m",tier="2:fs"} 3
+vllm:kv_offload_tiering_write_bytes_total{engine="0",model_name="m",tier="3:obj"} 4
+`: {"disk to host bytes": 23, "host to object bytes": 4},
+	} {
+		reading := translate(t, page)
+		got := map[string]float64{}
+		for name, value := range valuesOf(reading.Models[0]) {
+			if strings.Contains(name, " to ") {
+				got[name] = value
+			}
+		}
+		if !maps.Equal(got, want) || len(reading.UnknownLabels) > 0 {
+			t.Errorf("%v, want %v; unknown labels %q", got, want, reading.UnknownLabels)
 		}
 	}
 }

@@ -17,6 +17,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/umascope/umascope/exporter/engine/spec"
 )
 
 // Limits of one answer. The longest pages of engines are well below a tenth of them.
@@ -74,8 +76,9 @@ type Client struct {
 	// HTTP makes the requests. It must respect their context and undo the compression that it has asked for, as
 	// http.Transport does. Nil reaches no endpoint.
 	HTTP http.RoundTripper
-	// IterationStats asks TensorRT-LLM for its statistics in JSON too. The engine serves each entry to one reader only:
-	// with several readers all see gaps.
+	// Engines are the engines that it can read.
+	Engines spec.Engines
+	// IterationStats asks an engine for the statistics that it hands to one reader only: with several readers all see gaps.
 	IterationStats bool
 }
 
@@ -89,11 +92,11 @@ const (
 )
 
 // Page fetches and parses the metrics of an endpoint.
-func (c Client) Page(ctx context.Context, e *Endpoint) (page Page, err error) {
+func (c Client) Page(ctx context.Context, e *Endpoint) (page spec.Page, err error) {
 	defer func() { err = hide(err, e.secrets(ctx)) }()
 	body, contentType, err := c.get(ctx, e, e.URL, acceptPage)
 	if err != nil {
-		return Page{}, e.withFix(err)
+		return spec.Page{}, e.withFix(err)
 	}
 	switch contentType {
 	case "", plainText:
@@ -101,7 +104,7 @@ func (c Client) Page(ctx context.Context, e *Endpoint) (page Page, err error) {
 	case openMetrics:
 		return parsePage(ctx, body, true)
 	}
-	return Page{}, fmt.Errorf("answered with %.60q: %w", contentType, ErrNotPage)
+	return spec.Page{}, fmt.Errorf("answered with %.60q: %w", contentType, ErrNotPage)
 }
 
 // JSON fetches another path of the endpoint's engine, such as /slots, and decodes it into what into

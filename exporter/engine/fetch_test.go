@@ -17,6 +17,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/umascope/umascope/exporter/engine/supported"
 )
 
 const page = "# HELP kvbm_matched_tokens tokens\n# TYPE kvbm_matched_tokens counter\nkvbm_matched_tokens 117248\n"
@@ -28,7 +30,7 @@ func serve(t *testing.T, handler http.HandlerFunc) (Client, *Endpoint) {
 	t.Cleanup(server.Close)
 	transport := Transport(nil)
 	t.Cleanup(transport.CloseIdleConnections)
-	return Client{HTTP: transport}, address(t, server.URL)
+	return Client{Engines: supported.Engines(), HTTP: transport}, address(t, server.URL)
 }
 
 func address(t *testing.T, raw string) *Endpoint {
@@ -164,7 +166,7 @@ func (a *answering) RoundTrip(*http.Request) (*http.Response, error) { return (*
 
 func TestEndlessBodyIsReadUpToTheBound(t *testing.T) {
 	body := &countingBody{}
-	client := Client{HTTP: &answering{StatusCode: http.StatusOK, ContentLength: -1, Body: body}}
+	client := Client{Engines: supported.Engines(), HTTP: &answering{StatusCode: http.StatusOK, ContentLength: -1, Body: body}}
 	_, err := client.Page(t.Context(), address(t, "http://h"))
 	refused(t, err, "more than 8388608 bytes")
 	if body.read > maxBodyBytes+1 {
@@ -174,7 +176,7 @@ func TestEndlessBodyIsReadUpToTheBound(t *testing.T) {
 
 func TestAnnouncedGigabyteIsNotRead(t *testing.T) {
 	body := &countingBody{}
-	client := Client{HTTP: &answering{StatusCode: http.StatusOK, ContentLength: 1 << 30, Body: body}}
+	client := Client{Engines: supported.Engines(), HTTP: &answering{StatusCode: http.StatusOK, ContentLength: 1 << 30, Body: body}}
 	_, err := client.Page(t.Context(), address(t, "http://h"))
 	refused(t, err, "1073741824 bytes")
 	if body.read != 0 {
@@ -210,7 +212,7 @@ func TestTruncatedBodyIsNoPage(t *testing.T) {
 }
 
 func TestRefusedConnectionIsUnreachable(t *testing.T) {
-	_, err := Client{HTTP: Transport(nil)}.Page(t.Context(), address(t, "http://127.0.0.1:1"))
+	_, err := Client{Engines: supported.Engines(), HTTP: Transport(nil)}.Page(t.Context(), address(t, "http://127.0.0.1:1"))
 	if !errors.Is(err, ErrUnreachable) {
 		t.Errorf("%v", err)
 	}
@@ -236,7 +238,7 @@ func TestWhatGoesWrongHereIsNoAbsenceThere(t *testing.T) {
 		{&net.OpError{Op: "read", Err: syscall.ECONNREFUSED}, false},
 		{errors.New("tls: handshake failure"), false},
 	} {
-		_, err := Client{HTTP: failing{c.err}}.Page(t.Context(), address(t, "http://h"))
+		_, err := Client{Engines: supported.Engines(), HTTP: failing{c.err}}.Page(t.Context(), address(t, "http://h"))
 		if errors.Is(err, ErrUnreachable) != c.want || !errors.Is(err, c.err) {
 			t.Errorf("%v: %v", c.err, err)
 		}
@@ -244,7 +246,7 @@ func TestWhatGoesWrongHereIsNoAbsenceThere(t *testing.T) {
 }
 
 func TestHostWithoutNetworkReachesNothing(t *testing.T) {
-	if _, err := (Client{}).Page(t.Context(), address(t, "http://h")); !errors.Is(err, ErrUnreachable) {
+	if _, err := (Client{Engines: supported.Engines()}).Page(t.Context(), address(t, "http://h")); !errors.Is(err, ErrUnreachable) {
 		t.Errorf("%v", err)
 	}
 }
@@ -259,7 +261,7 @@ func inBubble(t *testing.T, deadline time.Duration, dial func(context.Context) (
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	defer cancel()
 	began := time.Now()
-	_, err := Client{HTTP: transport}.Page(ctx, address(t, "http://h"))
+	_, err := Client{Engines: supported.Engines(), HTTP: transport}.Page(ctx, address(t, "http://h"))
 	return time.Since(began), err
 }
 

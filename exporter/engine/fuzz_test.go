@@ -7,6 +7,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/umascope/umascope/exporter/engine/llamacpp"
+	"github.com/umascope/umascope/exporter/engine/spec"
+	"github.com/umascope/umascope/exporter/engine/supported"
+	"github.com/umascope/umascope/exporter/engine/trtllm"
 )
 
 // FuzzTranslate gives all dialects any page. Whatever stands there, a reading has bounded models of different
@@ -29,17 +34,17 @@ func FuzzTranslate(f *testing.F) {
 		if err != nil {
 			return
 		}
-		reading, err := Translate(page)
+		reading, err := supported.Engines().Translate(page)
 		if err != nil {
 			return
 		}
-		if len(reading.Models) == 0 || len(reading.Models) > maxModels || reading.Engine == "" {
+		if len(reading.Models) == 0 || len(reading.Models) > spec.MaxModels || reading.Engine == "" {
 			t.Errorf("%d models of %q", len(reading.Models), reading.Engine)
 		}
 		if reading.Unread < 0 || reading.Unread > reading.Families {
 			t.Errorf("%d of %d families are not read", reading.Unread, reading.Families)
 		}
-		if len(reading.Absent) > maxReasons || len(reading.UnknownLabels) > maxUnknownLabels {
+		if len(reading.Absent) > spec.MaxReasons || len(reading.UnknownLabels) > spec.MaxUnknownLabels {
 			t.Errorf("%d reasons, %d unknown labels", len(reading.Absent), len(reading.UnknownLabels))
 		}
 		names := map[string]bool{}
@@ -59,23 +64,25 @@ func essence(f *testing.F, text string) string {
 	if err != nil {
 		f.Fatal(err)
 	}
-	all := whole(page, labelRoles{})
-	for _, d := range dialects() {
-		if d.on(page) {
-			d.read(all)
+	all := spec.NewView(page, spec.Labels{})
+	for _, e := range supported.Engines() {
+		for _, form := range e.Metrics.Forms {
+			if len(page.Families(form.Owns)) > 0 {
+				form.Read(all)
+			}
 		}
 	}
 	var kept strings.Builder
 	for line := range strings.Lines(text) {
 		name := line[:max(0, strings.IndexAny(line, "{ "))]
-		if all.log.asked[page.Family(name)] && !strings.HasPrefix(line, "#") {
+		if all.Asked(page.Family(name)) && !strings.HasPrefix(line, "#") {
 			kept.WriteString(line)
 		}
 	}
 	return kept.String()
 }
 
-func checkModel(t *testing.T, m Model) {
+func checkModel(t *testing.T, m spec.Model) {
 	t.Helper()
 	if m.UsedRatio != nil && !(*m.UsedRatio >= 0 && *m.UsedRatio <= 1) {
 		t.Errorf("used ratio %v", *m.UsedRatio)
@@ -98,26 +105,27 @@ func checkModel(t *testing.T, m Model) {
 }
 
 func FuzzJSON(f *testing.F) {
-	for _, name := range []string{"llamacpp_slots.json", "trtllm_metrics_full.json", "trtllm_metrics_doc.json"} {
+	for _, name := range []string{"llamacpp-slots-constructed.json", "trtllm-metrics-constructed.json", "trtllm-metrics-doc.json"} {
 		f.Add([]byte(sample(f, name)))
 	}
 	f.Add([]byte(`[{"n_ctx":1,"is_processing":true,"n_prompt_tokens":-5,"next_token":{"n_decoded":7}}]`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		var slots []llamaSlot
-		if json.Unmarshal(text, &slots) == nil {
-			m := Model{Pool: slotPool(slots)}
+		var m spec.Model
+		llamacpp.Engine().Identity.Complete(func(_ string, into any) error { return json.Unmarshal(text, into) }, spec.Facts{}, &m)
+		checkModel(t, m)
+		if complete, err := trtllm.Engine().Metrics.Draining.Latest(text); err == nil && complete != nil {
+			m := spec.Model{}
+			complete(&m)
 			checkModel(t, m)
-			if len(slots) != 1 && m.CapacityTokens != nil {
-				t.Errorf("capacity %v of %d slots", *m.CapacityTokens, len(slots))
-			}
-		}
-		var iterations []iteration
-		if json.Unmarshal(text, &iterations) == nil {
-			for _, one := range iterations {
-				m := Model{}
-				one.complete(&m)
-				checkModel(t, m)
-			}
 		}
 	})
+}
+
+func TestSeveralSlotsHaveNoCapacity(t *testing.T) {
+	slots := []byte(`[{"n_ctx":8},{"n_ctx":8}]`)
+	var m spec.Model
+	llamacpp.Engine().Identity.Complete(func(_ string, into any) error { return json.Unmarshal(slots, into) }, spec.Facts{}, &m)
+	if m.CapacityTokens != nil || m.UsedTokens == nil {
+		t.Errorf("%+v", m.Pool)
+	}
 }

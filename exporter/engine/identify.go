@@ -9,32 +9,30 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/engine/spec"
 )
 
 // Identity is what a server seems to be.
 type Identity struct {
-	// Engine is a value of metric.LabelEngine, "" for a server that has pages of metrics only, as the block manager and
-	// the workers of Dynamo have: their page identifies them.
+	// Engine is the name of an engine, "" for a server that has pages of metrics only: its page identifies it.
 	Engine string
 	// PagePath is the path of its page of metrics, "" for an engine that has none.
 	PagePath string
 }
 
-// ollama is an engine without a page of metrics.
-const ollama = "ollama"
-
-// Identify finds out what answers at an endpoint, at the path of its page or below the same prefix, before its metrics are asked: /metrics of
-// TensorRT-LLM hands each entry to one reader only. It asks for lists of models, versions and descriptions of an API,
+// Identify finds out what answers at an endpoint, at the path of its page or below the same prefix, before its metrics are asked, which some
+// engine may hand to one reader only. It asks for lists of models, versions and descriptions of an API,
 // which changes nothing in any engine, and asks a path only where the answer before leaves a doubt. A server that is
 // neither an engine nor one of pages only is ErrUnknown, with the answer in the text.
 func (c Client) Identify(ctx context.Context, e *Endpoint) (Identity, error) {
-	models, err := c.ask(ctx, e, metric.ForeignModelsPath)
+	models, err := c.ask(ctx, e, spec.ModelsPath)
 	if err != nil {
 		return Identity{}, err
 	}
-	if strings.EqualFold(models.server, "llama.cpp") { // also while it loads its model
-		return Identity{metric.EngineLlamaCPP, defaultPath}, nil
+	for _, known := range c.Engines {
+		if known.Identity.Server != "" && strings.EqualFold(models.server, known.Identity.Server) {
+			return identityOf(known), nil
+		}
 	}
 	switch {
 	case models.status == http.StatusOK && models.isPage(), models.status == http.StatusNotFound:
@@ -47,7 +45,7 @@ func (c Client) Identify(ctx context.Context, e *Endpoint) (Identity, error) {
 	return Identity{}, models.unknown()
 }
 
-// identifyByModels goes by the owner of the models. Dynamo's frontend lists none until a worker has joined.
+// identifyByModels goes by the owner of the models. A frontend may list none until a worker has joined.
 func (c Client) identifyByModels(ctx context.Context, e *Endpoint, models asked) (Identity, error) {
 	var list struct {
 		Data []struct {
@@ -61,23 +59,20 @@ func (c Client) identifyByModels(ctx context.Context, e *Endpoint, models asked)
 		return c.identifyByDescription(ctx, e, models)
 	}
 	owner := list.Data[0].Owner
-	switch found := metric.ForeignEngineOfOwner(owner); {
-	case strings.HasSuffix(owner, metric.ForeignSimulatedSuffix):
+	if strings.HasSuffix(owner, spec.SimulatedSuffix) {
 		return Identity{}, fmt.Errorf("%w: it is a simulated one", ErrUnknown)
-	case found == metric.EngineTensorRTLLM:
-		return Identity{found, metric.ForeignTensorRTLLMPagePath}, nil
-	case found != "":
-		return Identity{found, defaultPath}, nil
-	case owner == "library":
-		return Identity{ollama, ""}, nil
+	}
+	if found, is := c.Engines.OfOwner(owner); is {
+		return identityOf(found), nil
 	}
 	return Identity{}, fmt.Errorf("%w: the owner of its models is %.40q", ErrUnknown, owner)
 }
 
-// identifyByDescription goes by the description of the API, which vLLM and Dynamo give without a key. No server of
-// TensorRT-LLM counts tokens of a text.
+func identityOf(engine spec.Engine) Identity { return Identity{engine.Name, engine.PagePath()} }
+
+// identifyByDescription goes by the description of the API, which some engines give without a key.
 func (c Client) identifyByDescription(ctx context.Context, e *Endpoint, models asked) (Identity, error) {
-	described, err := c.ask(ctx, e, metric.ForeignDynamoOpenAPIPath)
+	described, err := c.ask(ctx, e, spec.OpenAPIPath)
 	if err != nil {
 		return Identity{}, err
 	}
@@ -88,20 +83,23 @@ func (c Client) identifyByDescription(ctx context.Context, e *Endpoint, models a
 	if described.status != http.StatusOK || json.Unmarshal(described.body, &description) != nil {
 		return Identity{}, models.unknown()
 	}
-	_, tokenizes := description.Paths["/tokenize"]
-	switch {
-	case strings.Contains(description.Info.Title, "Dynamo"):
-		return Identity{metric.EngineDynamo, defaultPath}, nil
-	case tokenizes:
-		return Identity{metric.EngineVLLM, defaultPath}, nil
+	for _, known := range c.Engines {
+		if title := known.Identity.Title; title != "" && strings.Contains(description.Info.Title, title) {
+			return identityOf(known), nil
+		}
+	}
+	for _, known := range c.Engines {
+		if _, has := description.Paths[known.Identity.Route]; has {
+			return identityOf(known), nil
+		}
 	}
 	return Identity{}, models.unknown()
 }
 
 // identifyPages finds servers of pages only, which have neither models nor a version, or answer with their page at
-// every path, as prometheus_client for Python does. Every server of TensorRT-LLM has both.
+// every path, as prometheus_client for Python does. Every server that hands its statistics to one reader has both.
 func (c Client) identifyPages(ctx context.Context, e *Endpoint) (Identity, error) {
-	version, err := c.ask(ctx, e, metric.ForeignVersionPath)
+	version, err := c.ask(ctx, e, spec.VersionPath)
 	if err != nil {
 		return Identity{}, err
 	}

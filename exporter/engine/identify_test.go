@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/engine/supported"
 )
 
 // answers are what a server answers by path: a status, a body. Other paths are status 404.
@@ -79,7 +79,7 @@ func TestAServerIsIdentifiedBeforeItsMetricsAreAsked(t *testing.T) {
 func TestNobodyIsIdentifiedWhereNobodyListens(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
-	if got, err := (Client{HTTP: LoopbackTransport()}).Identify(t.Context(), address(t, server.URL)); got != (Identity{}) || !errors.Is(err, ErrUnreachable) {
+	if got, err := (Client{Engines: supported.Engines(), HTTP: LoopbackTransport()}).Identify(t.Context(), address(t, server.URL)); got != (Identity{}) || !errors.Is(err, ErrUnreachable) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -88,14 +88,14 @@ func TestTheTransportOfLoopbackReachesNothingElse(t *testing.T) {
 	server := httptest.NewServer(text("application/json", `{"data":[{"owned_by":"vllm"}]}`))
 	defer server.Close()
 	t.Setenv("HTTP_PROXY", server.URL)
-	client := Client{HTTP: LoopbackTransport()}
+	client := Client{Engines: supported.Engines(), HTTP: LoopbackTransport()}
 	for _, host := range []string{"192.0.2.1", "[2001:db8::1]", "0.0.0.0"} {
 		_, err := client.Identify(t.Context(), address(t, "http://"+host+":8000"))
 		if err == nil || !strings.Contains(err.Error(), "is no loopback address") || errors.Is(err, ErrUnreachable) {
 			t.Errorf("%s: %v", host, err)
 		}
 	}
-	if got, err := client.Identify(t.Context(), address(t, server.URL)); err != nil || got.Engine != metric.EngineVLLM {
+	if got, err := client.Identify(t.Context(), address(t, server.URL)); err != nil || got.Engine != "vllm" {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -111,11 +111,11 @@ func FuzzIdentify(f *testing.F) {
 		response := func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {contentType}}, ContentLength: -1, Body: io.NopCloser(strings.NewReader(body))}, nil
 		}
-		got, err := Client{HTTP: roundTrip(response)}.Identify(t.Context(), address(t, "http://127.0.0.1:8000"))
+		got, err := Client{Engines: supported.Engines(), HTTP: roundTrip(response)}.Identify(t.Context(), address(t, "http://127.0.0.1:8000"))
 		switch {
 		case err != nil && got != (Identity{}):
 			t.Errorf("%+v with %v", got, err)
-		case err == nil && got.Engine == "" && got.PagePath != defaultPath, got.Engine == metric.EngineTensorRTLLM && got.PagePath != metric.ForeignTensorRTLLMPagePath:
+		case err == nil && got.Engine == "" && got.PagePath != defaultPath, got.Engine == "trtllm" && got.PagePath != "/prometheus/metrics":
 			t.Errorf("%+v", got)
 		case err == nil && status != http.StatusOK && status != http.StatusNotFound:
 			t.Errorf("status %d is %+v", status, got)

@@ -6,11 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/umascope/umascope/exporter/engine/spec"
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
 // wantReason fails unless one of the reasons for absent figures has all these words.
-func wantReason(t *testing.T, what string, reading Reading, words ...string) {
+func wantReason(t *testing.T, what string, reading spec.Translation, words ...string) {
 	t.Helper()
 	if !slices.ContainsFunc(reading.Absent, func(reason string) bool {
 		return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(reason, word) })
@@ -74,7 +76,7 @@ func TestNoEngineHasReplicasByForeignLabels(t *testing.T) {
 	counts := map[string]bool{"preemptions": true, "prompt": true, "generation": true, "drafts": true, "drafted": true, "begun": true, "reported": true}
 	for _, file := range []string{
 		"vllm-0.32.0-cpu.prom", "vllm-0.32.0-cpu-speculative.prom", "sglang-0.5.23-constructed.prom", "trtllm-050f80de-constructed.prom",
-		"llamacpp-b0.25.3-cuda.prom", "dynamo-1.6.1-frontend.prom", "dynamo-1.6.1-worker-sample.prom", "dynamo_worker_component.prom", "lmcache.prom",
+		"llamacpp-b0.25.3-cuda.prom", "dynamo-1.6.1-frontend.prom", "dynamo-1.6.1-worker-sample.prom", "dynamo-worker-doc.prom", "lmcache-constructed.prom",
 	} {
 		var twice strings.Builder
 		for line := range strings.Lines(sample(t, file)) {
@@ -96,6 +98,7 @@ func TestNoEngineHasReplicasByForeignLabels(t *testing.T) {
 		for name, value := range before {
 			want := value
 			if counts[name] || strings.Contains(name, "looked up") || strings.Contains(name, "hit") || strings.Contains(name, "missed") || strings.Contains(name, " of ") ||
+				strings.Contains(name, " to ") || name == "evicted" ||
 				strings.HasPrefix(name, "accepted") && name != "accepted length" {
 				want = 2 * value
 			}
@@ -111,9 +114,9 @@ func TestNoEngineHasReplicasByForeignLabels(t *testing.T) {
 
 func TestLabelsOfRecordedPagesAreKnown(t *testing.T) {
 	for _, file := range []string{
-		"vllm-0.32.0-cpu.prom", "vllm-0.32.0-cpu-speculative.prom", "vllm.prom", "sglang.prom", "sglang-0.5.23-constructed.prom", "trtllm_prometheus.prom",
-		"trtllm-050f80de-constructed.prom", "llamacpp.prom", "dynamo-1.6.1-frontend.prom", "dynamo-1.6.1-worker-mocker-vllm.prom",
-		"dynamo-1.6.1-worker-sample.prom", "dynamo_frontend.prom", "dynamo_worker_component.prom", "lmcache.prom",
+		"vllm-0.32.0-cpu.prom", "vllm-0.32.0-cpu-speculative.prom", "vllm-doc.prom", "sglang-doc.prom", "sglang-0.5.23-constructed.prom", "trtllm-constructed.prom",
+		"trtllm-050f80de-constructed.prom", "llamacpp-constructed.prom", "dynamo-1.6.1-frontend.prom", "dynamo-1.6.1-worker-mocker-vllm.prom",
+		"dynamo-1.6.1-worker-sample.prom", "dynamo-frontend-doc.prom", "dynamo-worker-doc.prom", "lmcache-constructed.prom",
 	} {
 		if got := translate(t, sample(t, file)); len(got.UnknownLabels) > 0 || len(got.Absent) > 0 {
 			t.Errorf("%s: unknown labels %q, absent %q", file, got.UnknownLabels, got.Absent)
@@ -199,7 +202,7 @@ func TestAStatePoolIsAFigureOfItsOwn(t *testing.T) {
 	want := map[string]float64{"running": 48, "used ratio": 0.12, "used tokens": 48000, "capacity tokens": 400000}
 	reading := translate(t, hybrid)
 	wantModel(t, "hybrid", reading.Models[0], "m", want)
-	if pools := reading.Models[0].StatePools; !slices.Contains(pools, StatePool{metric.PoolMamba, 0.97}) {
+	if pools := reading.Models[0].StatePools; !slices.Contains(pools, spec.StatePool{Kind: metric.PoolMamba, UsedRatio: 0.97}) {
 		t.Errorf("state pools %v", pools)
 	}
 	wantModel(t, "worked out from tokens", translate(t, without(hybrid, "sglang:full_token_usage")).Models[0], "m", want)
@@ -221,8 +224,8 @@ func TestAPoolThatWasNeverUsedIsAbsentAndOneThatIsEmptyAgainIsNot(t *testing.T) 
 	var reading Reading
 	for _, step := range []struct {
 		page string
-		want []StatePool
-	}{{idle, nil}, {hybrid, []StatePool{{metric.PoolMamba, 0.97}}}, {idle, []StatePool{{metric.PoolMamba, 0}}}} {
+		want []spec.StatePool
+	}{{idle, nil}, {hybrid, []spec.StatePool{{Kind: metric.PoolMamba, UsedRatio: 0.97}}}, {idle, []spec.StatePool{{Kind: metric.PoolMamba, UsedRatio: 0}}}} {
 		s.answers["/metrics"] = step.page
 		var err error
 		if reading, err = s.read(t, "/metrics", false, reading); err != nil || !slices.Equal(reading.Models[0].StatePools, step.want) {
@@ -278,7 +281,7 @@ e2e_request_latency_seconds_count{engine_type="undefined",model_name="undefined"
 # TYPE request_success_total counter
 request_success_total{engine_type="undefined",finished_reason="length",model_name="undefined"} 3
 `)
-	if reading.Engine != metric.EngineTensorRTLLM || reading.Families != 2 {
+	if reading.Engine != "trtllm" || reading.Families != 2 {
 		t.Errorf("%s of %d families", reading.Engine, reading.Families)
 	}
 	wantModel(t, "no prefix", reading.Models[0], "", map[string]float64{})
@@ -288,7 +291,7 @@ request_success_total{engine_type="undefined",finished_reason="length",model_nam
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := Translate(page); err == nil {
+		if got, err := supported.Engines().Translate(page); err == nil {
 			t.Errorf("%q is %s", other, got.Engine)
 		}
 	}
@@ -301,8 +304,8 @@ func TestWhatIsAskedBesideAPageKeepsItsPrefix(t *testing.T) {
 		"/metrics": `[{"numActiveRequests":9}]`,
 	}}
 	for path, page := range map[string]string{
-		"/02/metrics": sample(t, "llamacpp.prom"), "/up/a/metrics/": sample(t, "llamacpp.prom"), "/own/page": sample(t, "llamacpp.prom"), "/prometheus/metrics": sample(t, "llamacpp.prom"),
-		"/vllm/metrics": sample(t, "vllm.prom"), "/trt/prometheus/metrics": sample(t, "trtllm_prometheus.prom"), "/old/metrics": `[{"numActiveRequests":1}]`,
+		"/02/metrics": sample(t, "llamacpp-constructed.prom"), "/up/a/metrics/": sample(t, "llamacpp-constructed.prom"), "/own/page": sample(t, "llamacpp-constructed.prom"), "/prometheus/metrics": sample(t, "llamacpp-constructed.prom"),
+		"/vllm/metrics": sample(t, "vllm-doc.prom"), "/trt/prometheus/metrics": sample(t, "trtllm-constructed.prom"), "/old/metrics": `[{"numActiveRequests":1}]`,
 	} {
 		s.answers[path] = page
 	}
@@ -327,7 +330,7 @@ func TestWhatIsAskedBesideAPageKeepsItsPrefix(t *testing.T) {
 	if err != nil || reading.Version != "" || reading.Models[0].Name != "" || !slices.Equal(s.asked, []string{"/own/page"}) {
 		t.Errorf("a path of its own: %+v, %v, asked %v", reading, err, s.asked)
 	}
-	wantReason(t, "a path of its own", reading, "does not end in /metrics")
+	wantReason(t, "a path of its own", reading.Translation, "does not end in /metrics")
 	if reading, err = s.read(t, "/vllm/metrics", false, Reading{}); err != nil || reading.Version != "" || s.asked[1] != "/vllm/version" {
 		t.Errorf("vLLM: %q, %v, asked %v", reading.Version, err, s.asked)
 	}
@@ -357,7 +360,7 @@ func TestAnEscapedPrefixStaysEscaped(t *testing.T) {
 }
 
 func TestNumbersBelowZeroInJSONAreAbsent(t *testing.T) {
-	s := &server{answers: map[string]string{"/metrics": sample(t, "llamacpp.prom"), "/slots": `[{"id":0,"n_ctx":-1,"is_processing":true,"n_prompt_tokens":-5,"next_token":[{"n_decoded":-1}]}]`}}
+	s := &server{answers: map[string]string{"/metrics": sample(t, "llamacpp-constructed.prom"), "/slots": `[{"id":0,"n_ctx":-1,"is_processing":true,"n_prompt_tokens":-5,"next_token":[{"n_decoded":-1}]}]`}}
 	reading, err := s.read(t, "/metrics", false, Reading{})
 	if m := reading.Models[0]; err != nil || m.CapacityTokens != nil || m.UsedTokens != nil || m.UsedRatio != nil {
 		t.Errorf("%+v, %v", m.Pool, err)
@@ -371,7 +374,7 @@ func TestNumbersBelowZeroInJSONAreAbsent(t *testing.T) {
 
 func TestReplicasOfOnePageAreBounded(t *testing.T) {
 	var page strings.Builder
-	for i := range maxReplicas + 1 {
+	for i := range spec.MaxReplicas + 1 {
 		fmt.Fprintf(&page, "vllm:kv_cache_usage_perc{engine=\"%d\",model_name=\"m\"} 0.5\n", i)
 	}
 	reading := translate(t, page.String())

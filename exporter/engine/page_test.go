@@ -7,9 +7,11 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/umascope/umascope/exporter/engine/spec"
 )
 
-func mustParse(t *testing.T, text string) Page {
+func mustParse(t *testing.T, text string) spec.Page {
 	t.Helper()
 	parsed, err := parsePage(context.Background(), []byte(text), false)
 	if err != nil {
@@ -41,7 +43,7 @@ rpc_count 2
 `
 
 // only is the one value that a name has with these labels; false if there is none or several.
-func only(p Page, name string, match ...Label) (float64, bool) {
+func only(p spec.Page, name string, match ...spec.Label) (float64, bool) {
 	found := p.Series(name, match...)
 	if len(found) != 1 {
 		return 0, false
@@ -51,16 +53,16 @@ func only(p Page, name string, match ...Label) (float64, bool) {
 
 func TestSeriesAreFoundByNameAndLabels(t *testing.T) {
 	p := mustParse(t, engines)
-	if value, known := only(p, "vllm:prompt_tokens_total", Label{"engine", "1"}); !known || value != 34 {
+	if value, known := only(p, "vllm:prompt_tokens_total", spec.Label{Name: "engine", Value: "1"}); !known || value != 34 {
 		t.Errorf("%v, %v: a series that stands twice counts once", value, known)
 	}
 	if _, known := only(p, "vllm:prompt_tokens_total"); known {
 		t.Error("one value of two series")
 	}
-	if of := len(p.Series("vllm:prompt_tokens_total", Label{"model_name", "a"})); of != 2 {
+	if of := len(p.Series("vllm:prompt_tokens_total", spec.Label{Name: "model_name", Value: "a"})); of != 2 {
 		t.Errorf("%d series of a model", of)
 	}
-	if of := p.Series("vllm:prompt_tokens_total", Label{"model_name", "b"}); len(of) != 0 {
+	if of := p.Series("vllm:prompt_tokens_total", spec.Label{Name: "model_name", Value: "b"}); len(of) != 0 {
 		t.Errorf("series of another model: %v", of)
 	}
 	if count, known := only(p, "ttft_count"); !known || count != 4 {
@@ -110,7 +112,7 @@ func TestOpenMetricsIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if value, known := only(p, "requests_total", Label{"path", `/a} 1,"b" # {`}); !known || value != 17 {
+	if value, known := only(p, "requests_total", spec.Label{Name: "path", Value: `/a} 1,"b" # {`}); !known || value != 17 {
 		t.Errorf("%v, %v of %+v", value, known, p.Series("requests_total"))
 	}
 	if temp, known := only(p, "temp"); !known || temp != 3.5 {
@@ -151,7 +153,7 @@ func FuzzPage(f *testing.F) {
 			return
 		}
 		lines, found := strings.Count(string(text), "\n"), 0
-		for name, series := range got.series {
+		for name, series := range got {
 			found += len(series)
 			for _, one := range series {
 				if math.IsNaN(one.Value) || math.IsInf(one.Value, 0) || len(one.Labels) > maxLabels || !utf8.ValidString(name) {
@@ -164,8 +166,8 @@ func FuzzPage(f *testing.F) {
 			t.Fatalf("%d series of %d lines", found, lines)
 		}
 		// A page that is cut has no more series than the whole one, or is none.
-		if half, err := parsePage(t.Context(), text[:len(text)/2], open); err == nil && len(half.series) > len(got.series)+1 {
-			t.Fatalf("%d families, %d of the first half", len(got.series), len(half.series))
+		if half, err := parsePage(t.Context(), text[:len(text)/2], open); err == nil && len(half) > len(got)+1 {
+			t.Fatalf("%d families, %d of the first half", len(got), len(half))
 		}
 	})
 }
@@ -193,4 +195,8 @@ y 1
 	}
 }
 
-func hasPrefix(p Page, prefix string) bool { return len(p.Families(prefixed(prefix))) > 0 }
+func hasPrefix(p spec.Page, prefix string) bool { return len(p.Families(prefixed(prefix))) > 0 }
+
+func prefixed(prefix string) func(string) bool {
+	return func(name string) bool { return strings.HasPrefix(name, prefix) }
+}

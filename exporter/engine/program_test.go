@@ -5,6 +5,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/umascope/umascope/exporter/engine/spec"
+	"github.com/umascope/umascope/exporter/engine/supported"
 )
 
 func TestPortsThatAServerProgramServes(t *testing.T) {
@@ -58,7 +61,7 @@ func TestPortsThatAServerProgramServes(t *testing.T) {
 		"a program whose name begins like it": {"vllm-router serve", nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := ServedPorts(strings.Fields(c.command), c.environ); !slices.Equal(got, c.want) {
+			if got := ServedPorts(supported.Engines(), strings.Fields(c.command), c.environ); !slices.Equal(got, c.want) {
 				t.Errorf("%s: %v, want %v", c.command, got, c.want)
 			}
 		})
@@ -73,20 +76,20 @@ func FuzzServedPorts(f *testing.F) {
 	f.Fuzz(func(t *testing.T, command, variable string, port uint16) {
 		environ := map[string]string{"OLLAMA_HOST": variable, "LLAMA_ARG_PORT": variable, "DYN_HTTP_PORT": variable, "DYN_SYSTEM_PORT": variable}
 		arguments := strings.Fields(command)
-		ports := ServedPorts(arguments, environ)
+		ports := ServedPorts(supported.Engines(), arguments, environ)
 		if slices.Contains(ports, 0) {
 			t.Errorf("%q serves port 0", arguments)
 		}
-		program, _ := startedProgram(arguments)
-		known := strings.HasPrefix(program, "dynamo.")
-		for _, p := range programs() {
-			known = known || p.command == program
+		program, _ := startedProgram(supported.Engines(), arguments)
+		starts := strings.HasPrefix(program, "dynamo.")
+		for _, e := range supported.Engines() {
+			starts = starts || slices.ContainsFunc(e.Programs, func(p spec.Program) bool { return p.Command == program })
 		}
-		if !known && len(ports) > 0 {
+		if !starts && len(ports) > 0 {
 			t.Errorf("%q is not known, and serves %v", arguments, ports)
 		}
 		if program == "llama-server" && port > 0 {
-			moved := ServedPorts(slices.Concat(arguments, []string{"--port", strconv.Itoa(int(port))}), environ)
+			moved := ServedPorts(supported.Engines(), slices.Concat(arguments, []string{"--port", strconv.Itoa(int(port))}), environ)
 			if !slices.Equal(moved, []uint16{port}) {
 				t.Errorf("%q moved to %d: %v", arguments, port, moved)
 			}

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/umascope/umascope/exporter/engine/spec"
 )
 
 // TestCredentialsOfTheURLThatAnEngineEchoesAreInNoAnswer has an engine that writes them as label values and in JSON.
@@ -24,7 +26,7 @@ func TestCredentialsOfTheURLThatAnEngineEchoesAreInNoAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	series := page.Series("up", Label{"model_name", "a [redacted] b"}, Label{"user", "[redacted]"}, Label{"route", "qwen3-8b"})
+	series := page.Series("up", spec.Label{Name: "model_name", Value: "a [redacted] b"}, spec.Label{Name: "user", Value: "[redacted]"}, spec.Label{Name: "route", Value: "qwen3-8b"})
 	if len(series) != 1 || series[0].Value != 471108150815 {
 		t.Errorf("%+v", page.Series("up"))
 	}

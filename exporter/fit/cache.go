@@ -3,6 +3,8 @@ package fit
 import (
 	"fmt"
 	"strings"
+
+	"github.com/umascope/umascope/exporter/engine/spec"
 )
 
 // Model is what the files of a model say about the memory that it needs.
@@ -76,7 +78,7 @@ func (m Model) Formula() string {
 
 // SequenceBytes is what one sequence takes. Layers with a window keep at least its tokens, if the engine drops the
 // others, and at most all.
-func (m Model) SequenceBytes(tokens int64) Interval {
+func (m Model) SequenceBytes(tokens int64) spec.Interval {
 	low := int64(0)
 	for _, l := range m.Layers {
 		kept := tokens
@@ -85,17 +87,17 @@ func (m Model) SequenceBytes(tokens int64) Interval {
 		}
 		low += m.Value.size(l.Count*l.Values) * kept
 	}
-	return Interval{low, m.TokenBytes() * tokens}
+	return spec.Interval{Low: low, High: m.TokenBytes() * tokens}
 }
 
 // Tokens is how many tokens a KV cache holds, in sequences of this length.
-func (m Model) Tokens(kv Interval, context int64) Interval {
+func (m Model) Tokens(kv spec.Interval, context int64) spec.Interval {
 	sequence := m.SequenceBytes(context)
 	if sequence.Low <= 0 || sequence.High <= 0 {
-		return Interval{}
+		return spec.Interval{}
 	}
-	return Interval{
-		int64(float64(kv.Low) / float64(sequence.High) * float64(context)),
-		int64(float64(kv.High) / float64(sequence.Low) * float64(context)),
+	return spec.Interval{
+		Low:  int64(float64(kv.Low) / float64(sequence.High) * float64(context)),
+		High: int64(float64(kv.High) / float64(sequence.Low) * float64(context)),
 	}
 }

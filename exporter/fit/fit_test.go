@@ -3,19 +3,24 @@ package fit
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/umascope/umascope/exporter/engine/spec"
+	"github.com/umascope/umascope/exporter/engine/supported"
 )
 
 // spark is an idle DGX Spark: pool, free and available of a constructed one, with a reserve of 7.3 GiB, 6 % of the pool.
-func spark() Memory {
-	return Memory{Total: ofGiB(121.69), Free: ofGiB(107.77), Available: ofGiB(113.07), Reserve: ofGiB(7.30)}
+func spark() spec.GPUMemory {
+	return spec.GPUMemory{Total: ofGiB(121.69), Free: ofGiB(107.77), Available: ofGiB(113.07), Reserve: ofGiB(7.30)}
 }
 
 func ofGiB(inGiB float64) int64 { return int64(inGiB * gib) }
 
+const gib = 1 << 30
+
 // hundredths of a GiB, rounded.
 func hundredths(bytes int64) int64 { return (bytes*100 + gib/2) / gib }
 
-func engineNamed(t *testing.T, all []Engine, name string) Engine {
+func engineNamed(t *testing.T, all []spec.Grant, name string) spec.Grant {
 	t.Helper()
 	for _, e := range all {
 		if e.Name == name {
@@ -23,13 +28,13 @@ func engineNamed(t *testing.T, all []Engine, name string) Engine {
 		}
 	}
 	t.Fatalf("no engine %s in %v", name, all)
-	return Engine{}
+	return spec.Grant{}
 }
 
 // TestSharesOfAnIdleSpark: 105.77 GiB are for one engine. vLLM: 105.77 / 121.69 = 0.869 and 113.07 / 121.69 = 0.929. SGLang:
 // (105.77 - 13.12) / 113.07 = 0.819 and (113.07 - 0.50) / 113.07 = 0.995.
 func TestSharesOfAnIdleSpark(t *testing.T) {
-	all := Engines(spark(), nil)
+	all := Engines(supported.Engines(), spark(), nil)
 	for _, want := range []struct {
 		name          string
 		typed, atMost int64
@@ -43,7 +48,7 @@ func TestSharesOfAnIdleSpark(t *testing.T) {
 // TestKVCacheOfAModelOnAnIdleSpark has weights of 14.19 GiB, and 0.50 to 13.12 GiB for the runtime.
 func TestKVCacheOfAModelOnAnIdleSpark(t *testing.T) {
 	weights := ofGiB(14.19)
-	all := Engines(spark(), &weights)
+	all := Engines(supported.Engines(), spark(), &weights)
 	for _, want := range []struct {
 		name      string
 		typed     int64
@@ -68,8 +73,8 @@ func off(a, b int64) bool { return a > b+1 || a < b-1 }
 // whose files were in the page cache, and got 5.95 GiB with a share of 0.9. With the cache dropped it would have had some 40.
 func TestTheSmallKVCacheOfALoggedStartIsInTheInterval(t *testing.T) {
 	weights := ofGiB(63.32)
-	idle := Memory{Total: ofGiB(119.70), Free: ofGiB(106), Available: ofGiB(111), Reserve: ofGiB(7.18)}
-	kv := engineNamed(t, Engines(idle, &weights), "TensorRT-LLM").KV
+	idle := spec.GPUMemory{Total: ofGiB(119.70), Free: ofGiB(106), Available: ofGiB(111), Reserve: ofGiB(7.18)}
+	kv := engineNamed(t, Engines(supported.Engines(), idle, &weights), "TensorRT-LLM").KV
 	if logged := ofGiB(5.95); kv.Low > logged || kv.High < 4*logged {
 		t.Errorf("%+v does not hold %d, or no more", kv, logged)
 	}
@@ -80,7 +85,7 @@ func TestPageCacheMattersOnlyToAnEngineThatAsksCUDA(t *testing.T) {
 	weights := ofGiB(14.19)
 	cached := spark()
 	cached.Free -= ofGiB(50)
-	before, after := Engines(spark(), &weights), Engines(cached, &weights)
+	before, after := Engines(supported.Engines(), spark(), &weights), Engines(supported.Engines(), cached, &weights)
 	for i := range before {
 		asksCUDA := before[i].Name == "TensorRT-LLM"
 		if same := *before[i].KV == *after[i].KV; same == asksCUDA {
@@ -95,7 +100,7 @@ func TestRuntimeByTheSizeOfTheGPU(t *testing.T) {
 		total float64
 		mib   int64
 	}{{16, 3728}, {24, 6880}, {48, 6848}, {80, 13440}, {140, 13440}, {180, 26240}} {
-		if got := Runtime(ofGiB(want.total)); got.High != want.mib<<20 || got.Low != gib/2 {
+		if got := supported.Engines().Runtime(ofGiB(want.total)); got.High != want.mib<<20 || got.Low != gib/2 {
 			t.Errorf("%v GiB: %+v, want up to %d MiB", want.total, got, want.mib)
 		}
 	}
@@ -107,9 +112,9 @@ func TestSharesHoldOnAnyMachine(t *testing.T) {
 	for range 20000 {
 		total := random.Int64N(512*gib) + 1
 		available := random.Int64N(total + 1)
-		m := Memory{Total: total, Available: available, Free: random.Int64N(available + 1), Reserve: random.Int64N(total)}
+		m := spec.GPUMemory{Total: total, Available: available, Free: random.Int64N(available + 1), Reserve: random.Int64N(total)}
 		weights := random.Int64N(300 * gib)
-		now := Engines(m, &weights)
+		now := Engines(supported.Engines(), m, &weights)
 		for _, e := range now {
 			if e.Hundredths < 0 || e.Hundredths > 100 || e.Hundredths > e.Limit || e.Limit > 100 {
 				t.Fatalf("%+v: %s: %d, at most %d", m, e.Name, e.Hundredths, e.Limit)
@@ -121,7 +126,7 @@ func TestSharesHoldOnAnyMachine(t *testing.T) {
 				t.Fatalf("%s: the last step is %+v, the result %+v", e.Name, last, *e.KV)
 			}
 		}
-		if vllm := now[0]; share(vllm.Hundredths, total) > m.Budget() || share(vllm.Limit, total) > available {
+		if vllm := now[0]; spec.Share(vllm.Hundredths, total) > m.Budget() || spec.Share(vllm.Limit, total) > available {
 			t.Fatalf("%+v: vLLM may take %d hundredths, at most %d", m, vllm.Hundredths, vllm.Limit)
 		}
 		cached := m // more page cache, less free memory
@@ -129,10 +134,10 @@ func TestSharesHoldOnAnyMachine(t *testing.T) {
 		freed := m // cache that was dropped
 		freed.Free = available
 		for i, e := range now {
-			if with := Engines(cached, &weights)[i]; with.KV.High < e.KV.High || with.Limit < e.Limit || with.Hundredths != e.Hundredths {
+			if with := Engines(supported.Engines(), cached, &weights)[i]; with.KV.High < e.KV.High || with.Limit < e.Limit || with.Hundredths != e.Hundredths {
 				t.Fatalf("%+v: %s: more page cache lowers the top from %+v to %+v", m, e.Name, *e.KV, *with.KV)
 			}
-			if without := Engines(freed, &weights)[i]; without.KV.Low < e.KV.Low {
+			if without := Engines(supported.Engines(), freed, &weights)[i]; without.KV.Low < e.KV.Low {
 				t.Fatalf("%+v: %s: less page cache lowers the KV cache from %+v to %+v", m, e.Name, *e.KV, *without.KV)
 			}
 		}

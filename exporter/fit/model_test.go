@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/umascope/umascope/exporter/engine/spec"
 )
 
 // TestBytesOfATokenByShape: figures worked out by hand from the config.json of these models, in their short form.
@@ -44,7 +46,7 @@ func TestBytesOfATokenByShape(t *testing.T) {
 			if got := m.TokenBytes(); got != test.token || m.ContextTokens != test.context {
 				t.Errorf("%d bytes a token, context %d, want %d and %d: %s", got, m.ContextTokens, test.token, test.context, m.Formula())
 			}
-			if got := m.SequenceBytes(m.ContextTokens); got != (Interval{test.shortest, test.token * test.context}) {
+			if got := m.SequenceBytes(m.ContextTokens); got != (spec.Interval{Low: test.shortest, High: test.token * test.context}) {
 				t.Errorf("a sequence takes %+v, want %d to %d", got, test.shortest, test.token*test.context)
 			}
 		})
@@ -55,7 +57,7 @@ func TestBytesOfATokenByShape(t *testing.T) {
 func TestTokensOfAnEnginesLog(t *testing.T) {
 	m := Model{Layers: []Layers{{Count: 28, Values: 1024}}, Value: ValueType{"bf16", 2, 1}}
 	kv := ofGiB(11.92)
-	if got := m.Tokens(Exactly(kv), 8192); got.Low != got.High || got.Low < 223100 || got.Low > 223200 {
+	if got := m.Tokens(spec.Exactly(kv), 8192); got.Low != got.High || got.Low < 223100 || got.Low > 223200 {
 		t.Errorf("%+v", got)
 	}
 	m.Value = ValueType{"q8_0", 34, 32} // 8 bits and a scale of 16 bits for every 32 values
@@ -171,7 +173,7 @@ func TestGGUFThatSlides(t *testing.T) {
 		t.Fatal(err, m.Unknown)
 	}
 	// 12 layers of 2 heads x 512 values x 2 bytes, 2 of which see all
-	if got := m.SequenceBytes(4096); got != (Interval{2048 * (2*4096 + 10*1024), 2048 * 12 * 4096}) {
+	if got := m.SequenceBytes(4096); got != (spec.Interval{Low: 2048 * (2*4096 + 10*1024), High: 2048 * 12 * 4096}) {
 		t.Errorf("%+v", got)
 	}
 	for architecture, more := range map[string]map[string]uint32{"mamba": nil, "llama": {"attention.sliding_window": 4096}, "deepseek2": {"attention.kv_lora_rank": 512}} {
@@ -231,7 +233,7 @@ func FuzzConfig(f *testing.F) {
 		if sequence.Low < 0 || sequence.Low > sequence.High || sequence.High != token*m.ContextTokens {
 			t.Fatalf("%+v of %d tokens", sequence, m.ContextTokens)
 		}
-		if tokens := m.Tokens(Interval{gib, 2 * gib}, m.ContextTokens); tokens.Low < 0 || tokens.Low > tokens.High {
+		if tokens := m.Tokens(spec.Interval{Low: gib, High: 2 * gib}, m.ContextTokens); tokens.Low < 0 || tokens.Low > tokens.High {
 			t.Fatalf("%+v", tokens)
 		}
 	})

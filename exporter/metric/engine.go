@@ -1,15 +1,5 @@
 package metric
 
-// Values of LabelEngine. The names of its series identify an engine, not its address.
-const (
-	EngineVLLM        = "vllm"
-	EngineTensorRTLLM = "trtllm"
-	EngineSGLang      = "sglang"
-	EngineDynamo      = "dynamo"
-	EngineLlamaCPP    = "llamacpp"
-	EngineLMCache     = "lmcache"
-)
-
 // Values of LabelTier on lookups in a prefix cache, in addition to those of KVBM. A lookup that several tiers answered,
 // without a count by tier from the engine, is any; one that no tier answers is none.
 const (
@@ -110,6 +100,15 @@ var (
 	EngineKVTierCapacityTokens = gauge(Def{Name: "uma_engine_kv_tier_capacity_tokens", Unit: Count, Sum: SumKeeping(LabelSource), Telemetry: true,
 		Help:   "Tokens that a tier beside the GPU has room for, over all replicas of the engine." + manySources,
 		Source: "SGLang hicache_host_total_tokens", Labels: []Label{LabelSource, LabelModel, LabelTier}})
+	EngineKVMovedBytesTotal = counter(Def{Name: "uma_engine_kv_moved_bytes_total", Unit: Bytes, Sum: SumKeeping(LabelSource, LabelFrom, LabelTo), Telemetry: true,
+		Help:   "Bytes of KV cache that an engine itself copied from one tier to another. A byte that goes through the host counts once for each step." + manySources,
+		Source: enginePage + ", of its own offloading", Labels: []Label{LabelSource, LabelModel, LabelFrom, LabelTo}})
+	EngineKVMovedTokensTotal = counter(Def{Name: "uma_engine_kv_moved_tokens_total", Unit: Count, Sum: SumKeeping(LabelSource, LabelFrom, LabelTo), Telemetry: true,
+		Help:   "The same in tokens, of engines that count these.",
+		Source: enginePage + ", of its own offloading", Labels: []Label{LabelSource, LabelModel, LabelFrom, LabelTo}})
+	EngineKVEvictedTokensTotal = counter(Def{Name: "uma_engine_kv_evicted_tokens_total", Unit: Count, Sum: SumKeeping(LabelSource), Telemetry: true,
+		Help:   "Tokens whose KV cache left the GPU to make room for others: a prompt that begins alike is found in a lower tier, or computed again." + manySources,
+		Source: enginePage, Labels: []Label{LabelSource, LabelModel}})
 	EngineMemoryBytes = gauge(Def{Name: "uma_engine_memory_bytes", Unit: Bytes, Sum: SumNever(), Telemetry: true,
 		Help:   "Memory by the engine's own word: weights and captured graphs of the first GPU of each replica, pinned memory of the host, and device, which is all of the GPU that CUDA does not see as free, of whichever program: on a unified machine page cache too.",
 		Source: "SGLang weight_memory_usage_gb, graph_memory_usage_gb; TensorRT-LLM gpu_memory_usage_bytes, pinned_memory_usage_bytes", Labels: []Label{LabelSource, LabelModel, LabelKind}})
@@ -148,7 +147,8 @@ var (
 func engineDefs() []Definer {
 	return []Definer{
 		EngineUp, EngineInfo, EngineKVCapacityBytes, EngineKVCapacityTokens, EngineKVCapacityBlocks, EngineKVUsedRatio, EngineStatePoolUsedRatio,
-		EngineKVUsedTokens, EngineKVTierUsedBytes, EngineKVTierUsedTokens, EngineKVTierCapacityTokens, EngineMemoryBytes,
+		EngineKVUsedTokens, EngineKVTierUsedBytes, EngineKVTierUsedTokens, EngineKVTierCapacityTokens,
+		EngineKVMovedBytesTotal, EngineKVMovedTokensTotal, EngineKVEvictedTokensTotal, EngineMemoryBytes,
 		EnginePrefixCacheTokensTotal, EnginePrefixCacheBlocksTotal,
 		EnginePreemptionsTotal, EngineSpecDraftsTotal, EngineSpecDraftTokensTotal, EngineSpecAcceptedTokensTotal, EngineSpecAcceptedLength,
 		EngineRequests, EngineTokensTotal, EngineDiscoverySockets,

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/server"
@@ -30,7 +31,7 @@ func identify(k server.ProvenanceKey, p *plan.Plan, slot plan.Slot) (rundir.Prov
 	flags := maps.Clone(c.Flags)
 	maps.Copy(flags, scenario.Run)
 	if record := scenario.Record; record != nil {
-		ran.Processes = append(ran.Processes, k.Process("command", rundir.ReadFromPlan, record.Argv, nil))
+		ran.Processes = append(ran.Processes, k.Process(supported.Engines(), "command", rundir.ReadFromPlan, record.Argv, nil))
 		maps.Copy(flags, record.Flags)
 		flags["extract"] = record.Extract
 	}
@@ -61,7 +62,7 @@ func identify(k server.ProvenanceKey, p *plan.Plan, slot plan.Slot) (rundir.Prov
 
 // identifyProcess adds to a command line where it runs.
 func identifyProcess(k server.ProvenanceKey, p plan.Process) rundir.RanProcess {
-	ran := k.Process(p.Name, rundir.ReadFromPlan, p.Argv, p.Env)
+	ran := k.Process(supported.Engines(), p.Name, rundir.ReadFromPlan, p.Argv, p.Env)
 	for _, of := range []struct{ name, value string }{
 		{"cwd", p.Cwd}, {"container", p.Container}, {"host", p.Host}, {"root", map[bool]string{true: "sudo"}[p.Root]},
 	} {
@@ -83,7 +84,7 @@ func (a *attempt) observe(engine Engine) {
 		p := a.cell.Arm.Processes[spec]
 		a.ran.Processes[i].Image = a.r.key.Image(engine.Images[one.Name])
 		if p.Container == "" && p.Host == "" {
-			a.ran.Processes[i].Inherited = a.r.key.Inherited(p.Argv, withoutSet(os.Environ(), p.Env))
+			a.ran.Processes[i].Inherited = a.r.key.Inherited(supported.Engines(), p.Argv, withoutSet(os.Environ(), p.Env))
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/openai"
@@ -39,7 +40,7 @@ func read(run summary.Run) ([]Row, error) {
 	row := Row{
 		Run: string(run.Folder), Model: m.Server.Model, Simulated: m.Server.Simulated, Arm: m.Labels[string(metric.LabelArm)], Started: m.StartedAt, Ended: m.StartedAt,
 		LatencyMode: m.Server.LatencyProbeMode, Context: m.Labels[rundir.LabelCellPhase] == rundir.CellContext,
-		CacheBlock: m.Server.CacheBlock(), PrefixCaching: m.Flags[SettingPrefixCaching] == "true",
+		CacheBlock: m.Server.CacheBlock(supported.Engines()), PrefixCaching: m.Flags[SettingPrefixCaching] == "true",
 	}
 	if a := m.Workload.Script.Arena; a != nil {
 		row.PrefixCaching = a.PrefixCaching

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"os"
 	"testing"
+
+	"github.com/umascope/umascope/exporter/engine/supported"
 )
 
 // BenchmarkReading is what a talkative program costs: its output goes through here before the next of
@@ -14,7 +16,7 @@ func BenchmarkReading(b *testing.B) {
 		b.Fatal(err)
 	}
 	text = bytes.Repeat(text, 16)
-	for _, tool := range Tools() {
+	for _, tool := range Tools(supported.Engines()) {
 		b.Run(tool.Name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {

@@ -10,36 +10,26 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/umascope/umascope/exporter/engine/spec"
 )
 
 // Phases that the lines of a log can begin, in order. A log never goes back.
 const (
-	PhaseLoad    = "load"    // the engine starts: weights, memory of the KV cache, graphs
-	PhaseReady   = "ready"   // it is ready and receives no requests
-	PhaseWarmup  = "warmup"  // requests that the tool does not count
-	PhaseMeasure = "measure" // the requests that it reports
-	PhaseStop    = "stop"    // its report, and its end
+	PhaseLoad    = spec.PhaseLoad
+	PhaseReady   = spec.PhaseReady
+	PhaseWarmup  = spec.PhaseWarmup
+	PhaseMeasure = spec.PhaseMeasure
+	PhaseStop    = spec.PhaseStop
 )
-
-func phases() []string {
-	return []string{PhaseLoad, PhaseReady, PhaseWarmup, PhaseMeasure, PhaseStop}
-}
 
 // Tool is a program whose log is supported.
 type Tool struct {
 	Name string
-	// Help describes the input in one line.
-	Help string
-	// First is the phase in which the program starts; empty if the log does not show phases.
-	First string
+	spec.Log
 
-	marks    []mark
-	figures  []figure
-	versions []string // labels in front of a version
-	reduced  *reduction
-	tiers    bool     // the lines of KVBM and of vLLM's own offloading are read
-	restarts []string // lines at which an engine begins: figures before them belong to another one
-	contexts string   // begins a part with its own buffers; empty if there is none
+	// tiers read a line about tiers of the KV cache, by the wording of each engine that has them.
+	tiers []func(*spec.Tiers, string)
 	// results reads a file of results that the tool writes next to its log; nil if there is no such file.
 	results func(io.Reader) ([]Value, error)
 }
@@ -47,18 +37,21 @@ type Tool struct {
 // None is the tool whose log is not read.
 const None = "none"
 
-// Tools returns the tools in the order of the help.
-func Tools() []Tool {
-	return []Tool{
-		trtllm(), vllm(), sglang(), llamaCPP(), genaiBench(),
-		{Name: None, Help: "nothing is read: the whole command is measured"},
+// Tools returns the tools in the order of the help: those of the engines, then others.
+func Tools(engines spec.Engines) []Tool {
+	var tools []Tool
+	for _, e := range engines {
+		if e.Log != nil {
+			tools = append(tools, Tool{Name: e.Name, Log: *e.Log, tiers: engines.LogTiers()})
+		}
 	}
+	return append(tools, genaiBench(), Tool{Name: None, Log: spec.Log{Help: "nothing is read: the whole command is measured"}})
 }
 
 // Find returns the tool with a name.
-func Find(name string) (Tool, error) {
+func Find(engines spec.Engines, name string) (Tool, error) {
 	var names []string
-	for _, tool := range Tools() {
+	for _, tool := range Tools(engines) {
 		if tool.Name == name {
 			return tool, nil
 		}
@@ -81,22 +74,13 @@ func (t Tool) Results(file io.Reader) ([]Value, error) {
 	return t.results(file)
 }
 
-// mark is a text with which a line begins a phase.
-type mark struct {
-	text  string
-	whole bool // the text is the whole line, apart from space
-	// from is the phase in which the text counts; empty means any phase before the one that it begins.
-	from string
-	to   string
-}
-
 // begins reports whether a line begins the mark's phase.
-func (m mark) begins(line, now string) bool {
-	if m.from != "" && m.from != now || slices.Index(phases(), now) >= slices.Index(phases(), m.to) {
+func begins(m spec.Mark, line, now string) bool {
+	if m.From != "" && m.From != now || slices.Index(spec.Phases(), now) >= slices.Index(spec.Phases(), m.To) {
 		return false
 	}
-	if m.whole {
-		return strings.TrimSpace(line) == m.text
+	if m.Whole {
+		return strings.TrimSpace(line) == m.Text
 	}
-	return strings.Contains(line, m.text)
+	return strings.Contains(line, m.Text)
 }

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/umascope/umascope/exporter/engine/spec"
+	"github.com/umascope/umascope/exporter/engine/supported"
 )
 
 const gibibyte = 1 << 30
@@ -21,13 +24,18 @@ func read(t *testing.T, tool, file string) (*Reading, []string) {
 	return readText(t, tool, text)
 }
 
-func readText(t *testing.T, name string, text []byte) (*Reading, []string) {
+func toolOf(t *testing.T, name string) Tool {
 	t.Helper()
-	tool, err := Find(name)
+	tool, err := Find(supported.Engines(), name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, entered := tool.Read(), []string(nil)
+	return tool
+}
+
+func readText(t *testing.T, name string, text []byte) (*Reading, []string) {
+	t.Helper()
+	r, entered := toolOf(t, name).Read(), []string(nil)
 	lines := NewLines(func(l Line) {
 		if phase, _ := r.Line("stdout", l); phase != "" {
 			entered = append(entered, phase)
@@ -60,14 +68,14 @@ func TestEachToolsLogGivesItsFiguresInBaseUnits(t *testing.T) {
 			{KVBytes, "", 5.95 * gibibyte}, {KVTokens, "", 86720}, {KVBlockTokens, "", 32},
 		}},
 		"trtllm-bench-0.17.0.log": {"trtllm", "0.17.0", []string{PhaseWarmup, PhaseMeasure, PhaseStop}, 1, []want{
-			{TensorRanks, "", 1}, {PipelineRanks, "", 1}, {Requests, "", 3000}, {InputTokensEach, mean, 128}, {OutputTokensEach, mean, 128},
+			{TensorRanks, "", 1}, {PipelineRanks, "", 1}, {Requests, "", 3000}, {InputTokensEach, spec.Mean, 128}, {OutputTokensEach, spec.Mean, 128},
 			{OutputTokensPerSecond, "", 28390.4265}, {RequestsPerSecond, "", 221.8002}, {DurationSeconds, "", 13.5256862},
 		}},
 		"trtllm-bench-0.21.0rc0.log": {"trtllm", "0.21.0rc0", []string{PhaseStop}, 1, []want{
-			{TensorRanks, "", 1}, {PipelineRanks, "", 1}, {Requests, "", 100}, {Concurrency, "", 94.605}, {InputTokensEach, mean, 128}, {OutputTokensEach, mean, 128},
+			{TensorRanks, "", 1}, {PipelineRanks, "", 1}, {Requests, "", 100}, {Concurrency, "", 94.605}, {InputTokensEach, spec.Mean, 128}, {OutputTokensEach, spec.Mean, 128},
 			{RequestsPerSecond, "", 86.5373}, {OutputTokensPerSecond, "", 11076.77}, {TotalTokensPerSecond, "", 22153.5399},
-			{DurationSeconds, "", 1.1555715}, {E2ESeconds, mean, 1.0932284}, {UserTokensPerSecond, mean, 117.1544}, {GPUTokensPerSecond, "", 11076.77},
-			{TTFTSeconds, mean, .1626706}, {TPOTSeconds, mean, .0073272},
+			{DurationSeconds, "", 1.1555715}, {E2ESeconds, spec.Mean, 1.0932284}, {UserTokensPerSecond, spec.Mean, 117.1544}, {GPUTokensPerSecond, "", 11076.77},
+			{TTFTSeconds, spec.Mean, .1626706}, {TPOTSeconds, spec.Mean, .0073272},
 			{TPOTSeconds, "min", .006645}, {TPOTSeconds, "max", .0081306}, {TPOTSeconds, "p50", .0076079}, {TPOTSeconds, "p99", .0081306},
 			{TTFTSeconds, "p50", .1597857}, {TTFTSeconds, "p99", .2324339}, {E2ESeconds, "p50", 1.0917905}, {E2ESeconds, "p99", 1.1376817},
 		}},
@@ -87,7 +95,7 @@ func TestEachToolsLogGivesItsFiguresInBaseUnits(t *testing.T) {
 		"vllm-serve-bench.log": {"vllm", "", []string{PhaseWarmup, PhaseMeasure, PhaseStop}, 1, []want{
 			{Requests, "", 300}, {FailedRequests, "", 0}, {DurationSeconds, "", 872.34}, {InputTokens, "", 1202084}, {OutputTokens, "", 150317},
 			{RequestsPerSecond, "", .34}, {OutputTokensPerSecond, "", 172.32}, {TotalTokensPerSecond, "", 1550.32},
-			{TTFTSeconds, mean, 1.98163}, {TTFTSeconds, "p50", 1.68448}, {TTFTSeconds, "p90", 2.91337}, {TPOTSeconds, mean, .1315}, {ITLSeconds, "p99", .40225}, {E2ESeconds, "p99", 81.25},
+			{TTFTSeconds, spec.Mean, 1.98163}, {TTFTSeconds, "p50", 1.68448}, {TTFTSeconds, "p90", 2.91337}, {TPOTSeconds, spec.Mean, .1315}, {ITLSeconds, "p99", .40225}, {E2ESeconds, "p99", 81.25},
 		}},
 		"sglang-gb10.log": {"sglang", "", []string{PhaseReady}, 1, []want{
 			// The second load gave memory back by its own account: that is no size of weights.
@@ -186,7 +194,7 @@ func TestTheWarmupsOwnStartAndEndCutNoPhase(t *testing.T) {
 	}
 	// Phases in the right order are not enough: the warm-up has the lines of the benchmark in it.
 	var borders []string
-	r := trtllm().Read()
+	r := toolOf(t, "trtllm").Read()
 	lines := NewLines(func(l Line) {
 		if phase, _ := r.Line("stdout", l); phase != "" {
 			borders = append(borders, phase+" "+l.From("stdout"))
@@ -214,28 +222,28 @@ func TestNothingIsReadByNone(t *testing.T) {
 }
 
 func TestTheErrorOfAnUnknownToolListsTheSupportedOnes(t *testing.T) {
-	_, err := Find("ollama")
-	if err == nil || !strings.Contains(err.Error(), "trtllm, vllm, sglang, llamacpp, genai-bench, none") {
+	_, err := Find(supported.Engines(), "ollama")
+	if err == nil || !strings.Contains(err.Error(), "vllm, sglang, trtllm, llamacpp, genai-bench, none") {
 		t.Error(err)
 	}
 }
 
 // A tool with a quantity, phase or statistic outside the vocabulary would write it into summaries.
 func TestToolsUseTheVocabularyOnly(t *testing.T) {
-	statistics := []string{"", mean, "min", "max", "p25", "p50", "p75", "p90", "p95", "p99"}
-	for _, tool := range Tools() {
-		for _, f := range tool.figures {
-			if v := NewValue(f.of, f.statistic, 1); v.Unit == "" || f.factor == 0 || len(f.after) == 0 || !slices.Contains(statistics, f.statistic) {
+	statistics := []string{"", spec.Mean, "min", "max", "p25", "p50", "p75", "p90", "p95", "p99"}
+	for _, tool := range Tools(supported.Engines()) {
+		for _, f := range tool.Figures {
+			if v := NewValue(f.Of, f.Statistic, 1); v.Unit == "" || f.Factor == 0 || len(f.After) == 0 || !slices.Contains(statistics, f.Statistic) {
 				t.Errorf("%s: %+v", tool.Name, f)
 			}
 		}
-		for _, m := range tool.marks {
-			if !slices.Contains(phases(), m.to) || m.text == "" {
+		for _, m := range tool.Marks {
+			if !slices.Contains(spec.Phases(), m.To) || m.Text == "" {
 				t.Errorf("%s: %+v", tool.Name, m)
 			}
 		}
-		if (tool.First == "") != (len(tool.marks) == 0) {
-			t.Errorf("%s begins in %q and has %d marks", tool.Name, tool.First, len(tool.marks))
+		if (tool.First == "") != (len(tool.Marks) == 0) {
+			t.Errorf("%s begins in %q and has %d marks", tool.Name, tool.First, len(tool.Marks))
 		}
 	}
 	for _, q := range Quantities() {
@@ -250,7 +258,7 @@ func TestNumbersAreReadAsToolsWriteThem(t *testing.T) {
 		"113.65 GiB": "113.65", "223,152 tokens": "223152", "32.": "32", "1394, # CPU": "1394", "1.0526E+15": "1.0526E+15", "5e": "5", "5e-": "5",
 		"-1.86 GB": "", "nan": "", "": "", ".5": "", ",5": "", "7.x": "7",
 	} {
-		number, rest := leadingNumber(text)
+		number, rest := spec.LeadingNumber(text)
 		if strings.ReplaceAll(number, ",", "") != want || number+rest != text {
 			t.Errorf("%q: %q %q", text, number, rest)
 		}
@@ -258,18 +266,18 @@ func TestNumbersAreReadAsToolsWriteThem(t *testing.T) {
 }
 
 func TestWhatIsTooLargeToBeExactIsNoFigure(t *testing.T) {
-	f := figure{of: KVTokens, after: []string{"tokens:"}, factor: one}
+	f := spec.Figure{Of: KVTokens, After: []string{"tokens:"}, Factor: spec.One}
 	for line, want := range map[string]bool{"tokens: 9.0E+15": true, "tokens: 9.1E+15": false, "tokens: 1E+999": false} {
-		if _, _, found := f.in(line); found != want {
+		if _, _, found := figureIn(f, line); found != want {
 			t.Errorf("%q: %v", line, found)
 		}
 	}
 }
 
 func TestALabelIsNoTailOfAnotherWord(t *testing.T) {
-	f := figure{of: InputTokens, after: []string{"Total input tokens:"}, factor: one}
+	f := spec.Figure{Of: InputTokens, After: []string{"Total input tokens:"}, Factor: spec.One}
 	for line, want := range map[string]bool{"Total input tokens: 5": true, "xTotal input tokens: 5": false, "[0] Total input tokens:5": true, "Total input text tokens: 5": false} {
-		if _, _, found := f.in(line); found != want {
+		if _, _, found := figureIn(f, line); found != want {
 			t.Errorf("%q: %v", line, found)
 		}
 	}

@@ -4,59 +4,36 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/umascope/umascope/exporter/engine/spec"
 )
 
-// Factors to base units. GiB is what the engines mean by GiB and also by GB; each tool's file gives the source for
-// that.
-const (
-	gib          = 1 << 30
-	mib          = 1 << 20
-	milliseconds = 1e-3
-	one          = 1
-)
-
-// figure is a number in a line: after the labels, which occur in this order, and before its unit. Labels are searched
-// as plain text, because a pattern language on every line of a verbose program costs more than all the rest.
-type figure struct {
-	of        Name
-	statistic string
-	after     []string
-	leads     bool   // the first label begins the line
-	unit      string // text after the number; empty matches any
-	factor    float64
-	sum       bool // of several lines; else the last one counts
-	// each: the last line of a device in one context counts, and the devices are added.
-	each bool
-	// device selects lines by the word before the first label; nil selects all.
-	device func(string) bool
-}
-
-// in returns the number in base units, and its text: the labels, the number and its unit.
-func (f figure) in(line string) (value float64, words string, found bool) {
-	rest, found := behind(line, f.after)
-	if found && f.device != nil && !f.device(deviceIn(line, f.after[0])) {
+// figureIn returns the number of a figure in a line, in base units, and its text: the labels, the number and its unit.
+func figureIn(f spec.Figure, line string) (value float64, words string, found bool) {
+	rest, found := behind(line, f.After)
+	if found && f.Device != nil && !f.Device(deviceIn(line, f.After[0])) {
 		return 0, "", false
 	}
-	if !found || f.leads && !strings.HasPrefix(line, f.after[0]) {
+	if !found || f.Leads && !strings.HasPrefix(line, f.After[0]) {
 		return 0, "", false
 	}
-	last := len(f.after) - 1
-	begin := len(line) - len(rest) - len(f.after[last])
-	number, rest := leadingNumber(strings.TrimLeft(rest, " :="))
+	last := len(f.After) - 1
+	begin := len(line) - len(rest) - len(f.After[last])
+	number, rest := spec.LeadingNumber(strings.TrimLeft(rest, " :="))
 	end := len(line) - len(rest)
-	if f.unit != "" {
+	if f.Unit != "" {
 		unit := strings.TrimLeft(rest, " ")
-		if !strings.HasPrefix(unit, f.unit) {
+		if !strings.HasPrefix(unit, f.Unit) {
 			return 0, "", false
 		}
-		end = len(line) - len(unit) + len(f.unit)
+		end = len(line) - len(unit) + len(f.Unit)
 	}
 	value, err := strconv.ParseFloat(strings.ReplaceAll(number, ",", ""), 64)
-	value *= f.factor
-	if err != nil || value > largest {
+	value *= f.Factor
+	if err != nil || value > spec.Largest {
 		return 0, "", false
 	}
-	return value, strings.Join(slices.Concat(f.after[:last], []string{line[begin:end]}), " … "), true
+	return value, strings.Join(slices.Concat(f.After[:last], []string{line[begin:end]}), " … "), true
 }
 
 // deviceIn returns the word before a label.
@@ -68,9 +45,6 @@ func deviceIn(line, label string) string {
 	}
 	return words[len(words)-1]
 }
-
-// largest bounds the figures that are accepted: above it, whole numbers are no longer exact.
-const largest = 1 << 53
 
 // behind returns the text after the labels. The first must not be the tail of a longer word: the input tokens of a
 // report are not its "total input tokens".
@@ -91,32 +65,6 @@ func endsInWord(text string) bool {
 	}
 	c := text[len(text)-1]
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
-}
-
-// leadingNumber cuts a plain number such as 113.65, 223,152 or 1.0526E+15 from the front of a text. It accepts no sign:
-// the figures cannot be negative, and a printed negative, such as SGLang's memory of weights after other processes
-// freed memory, is meaningless.
-func leadingNumber(text string) (number, rest string) {
-	digit := func(i int) bool { return i < len(text) && text[i] >= '0' && text[i] <= '9' }
-	i := 0
-	for digit(i) || i > 0 && i < len(text) && text[i] == ',' && digit(i+1) {
-		i++
-	}
-	if i > 0 && i < len(text) && text[i] == '.' && digit(i+1) {
-		for i++; digit(i); i++ {
-		}
-	}
-	if i > 0 && i < len(text) && (text[i] == 'e' || text[i] == 'E') {
-		j := i + 1
-		if j < len(text) && (text[j] == '+' || text[j] == '-') {
-			j++
-		}
-		if digit(j) {
-			for i = j; digit(i); i++ {
-			}
-		}
-	}
-	return text[:i], text[i:]
 }
 
 // longestVersion bounds a version.

@@ -9,6 +9,9 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/umascope/umascope/exporter/engine/spec"
+	"github.com/umascope/umascope/exporter/engine/supported"
 )
 
 func addLogs(f *testing.F, pattern string) {
@@ -58,11 +61,11 @@ func FuzzLines(f *testing.F) {
 func FuzzReading(f *testing.F) {
 	addLogs(f, "testdata/*.log")
 	f.Fuzz(func(t *testing.T, text string, cut uint) {
-		for _, tool := range Tools() {
+		for _, tool := range Tools(supported.Engines()) {
 			whole, entered := readText(t, tool.Name, []byte(text))
-			last := slices.Index(phases(), tool.First)
+			last := slices.Index(spec.Phases(), tool.First)
 			for _, phase := range entered {
-				at := slices.Index(phases(), phase)
+				at := slices.Index(spec.Phases(), phase)
 				if at <= last {
 					t.Errorf("%s: %q", tool.Name, entered)
 				}
@@ -89,7 +92,7 @@ func FuzzReading(f *testing.F) {
 				t.Errorf("%s: %q of %q", tool.Name, before, entered)
 			}
 			for _, v := range front.Values() {
-				if len(tool.restarts) == 0 && !once[string(v.Name)+" "+v.Statistic] {
+				if len(tool.Restarts) == 0 && !once[string(v.Name)+" "+v.Statistic] {
 					t.Errorf("%s: %+v is gone", tool.Name, v)
 				}
 			}
@@ -104,7 +107,7 @@ func FuzzResults(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, cut uint) {
 		values, err := results(t, text)
 		for _, v := range values {
-			if v.Value < 0 || v.Value > largest || math.IsNaN(v.Value) || v.Unit == "" || strings.ContainsFunc(v.Of, func(c rune) bool { return !unicode.IsPrint(c) }) {
+			if v.Value < 0 || v.Value > spec.Largest || math.IsNaN(v.Value) || v.Unit == "" || strings.ContainsFunc(v.Of, func(c rune) bool { return !unicode.IsPrint(c) }) {
 				t.Errorf("%+v", v)
 			}
 		}

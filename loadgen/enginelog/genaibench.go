@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/umascope/umascope/exporter/engine/spec"
 )
 
 // genaiBench reads the log of genai-bench (0.0.3 to 0.0.5), and the files that it writes for every run of its
@@ -19,14 +21,14 @@ import (
 // The figures are in the files only; see genaiBenchResults.
 func genaiBench() Tool {
 	return Tool{
-		Name: "genai-bench", Help: "genai-bench: its phases, if its dashboard is off (ENABLE_UI=false), and its files (--result)",
-		First: PhaseReady,
-		marks: []mark{
-			{text: "Starting benchmark with concurrency=", to: PhaseMeasure},
-			{text: "The whole experiment has finished!", to: PhaseStop},
-		},
-		versions: []string{"Welcome to genai-bench"},
-		results:  genaiBenchResults,
+		Name: "genai-bench", Log: spec.Log{Help: "genai-bench: its phases, if its dashboard is off (ENABLE_UI=false), and its files (--result)",
+			First: PhaseReady,
+			Marks: []spec.Mark{
+				{Text: "Starting benchmark with concurrency=", To: PhaseMeasure},
+				{Text: "The whole experiment has finished!", To: PhaseStop},
+			},
+			Versions: []string{"Welcome to genai-bench"}},
+		results: genaiBenchResults,
 	}
 }
 
@@ -83,31 +85,31 @@ func (run genaiRun) values() []Value {
 	a := run.Aggregated
 	var values []Value
 	add := func(name Name, statistic string, value *float64, factor float64) {
-		if value != nil && *value >= 0 && *value*factor <= largest {
+		if value != nil && *value >= 0 && *value*factor <= spec.Largest {
 			v := NewValue(name, statistic, *value*factor)
 			v.Of = run.of()
 			values = append(values, v)
 		}
 	}
-	add(RequestsPerSecond, "", a.PerSecond, one)
+	add(RequestsPerSecond, "", a.PerSecond, spec.One)
 	if a.PerSecond == nil {
 		add(RequestsPerSecond, "", a.PerMinute, 1./60)
 	}
-	add(OutputTokensPerSecond, "", a.Output, one)
-	add(InputTokensPerSecond, "", a.Input, one)
-	add(TotalTokensPerSecond, "", a.Total, one)
-	add(DurationSeconds, "", a.Duration, one)
-	add(Requests, "", a.Requests, one)
-	add(FailedRequests, "", a.Failed, one)
+	add(OutputTokensPerSecond, "", a.Output, spec.One)
+	add(InputTokensPerSecond, "", a.Input, spec.One)
+	add(TotalTokensPerSecond, "", a.Total, spec.One)
+	add(DurationSeconds, "", a.Duration, spec.One)
+	add(Requests, "", a.Requests, spec.One)
+	add(FailedRequests, "", a.Failed, spec.One)
 	factor := 1.
 	if run.TimeUnit == "ms" {
-		factor = milliseconds
+		factor = spec.Milliseconds
 	}
 	for _, row := range []struct {
 		of  Name
 		key string
 	}{{TTFTSeconds, "ttft"}, {TPOTSeconds, "tpot"}, {E2ESeconds, "e2e_latency"}} {
-		for _, statistic := range []string{mean, "min", "p25", "p50", "p75", "p90", "p95", "p99", "max"} {
+		for _, statistic := range []string{spec.Mean, "min", "p25", "p50", "p75", "p90", "p95", "p99", "max"} {
 			add(row.of, statistic, a.Stats[row.key][statistic], factor)
 		}
 	}

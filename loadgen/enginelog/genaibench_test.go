@@ -5,11 +5,14 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/umascope/umascope/exporter/engine/spec"
+	"github.com/umascope/umascope/exporter/engine/supported"
 )
 
 func results(t *testing.T, text string) ([]Value, error) {
 	t.Helper()
-	tool, err := Find("genai-bench")
+	tool, err := Find(supported.Engines(), "genai-bench")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +47,7 @@ func TestMillisecondsOfGenAIBenchBecomeSeconds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []want{{RequestsPerSecond, "", 2}, {DurationSeconds, "", 60}, {TTFTSeconds, mean, 1.5}}
+	want := []want{{RequestsPerSecond, "", 2}, {DurationSeconds, "", 60}, {TTFTSeconds, spec.Mean, 1.5}}
 	if len(values) != len(want) {
 		t.Fatalf("%+v", values)
 	}
@@ -77,7 +80,7 @@ func TestAFileThatIsNoneOfGenAIBenchIsRefused(t *testing.T) {
 			t.Errorf("%s: %+v", name, values)
 		}
 	}
-	vllm, err := Find("vllm")
+	vllm, err := Find(supported.Engines(), "vllm")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/umascope/umascope/exporter/engine/spec"
 )
 
 // Reading is what has been read from the lines of one run of a tool so far. It is used from one goroutine.
@@ -40,30 +42,30 @@ func (t Tool) Read() *Reading { return &Reading{tool: t, phase: t.First} }
 // keeps only the figures of a line, since engines print their settings, which may include keys.
 func (r *Reading) Line(stream string, l Line) (phase, words string) {
 	text := l.Text
-	if slices.ContainsFunc(r.tool.restarts, func(restart string) bool { return strings.Contains(text, restart) }) {
+	if slices.ContainsFunc(r.tool.Restarts, func(restart string) bool { return strings.Contains(text, restart) }) {
 		r.values, r.reducedWords, r.parts = nil, "", nil
 	}
-	if r.tool.contexts != "" && strings.Contains(text, r.tool.contexts) {
+	if r.tool.Contexts != "" && strings.Contains(text, r.tool.Contexts) {
 		r.context++
 	}
 	r.reduce(text)
-	if r.tool.tiers {
-		r.tiers.read(text)
+	for _, read := range r.tool.tiers {
+		read(&r.tiers, text)
 	}
 	rank, several := rankIn(text)
 	if several {
 		r.ranks = max(r.ranks, rank+1)
 	}
-	for _, f := range r.tool.figures {
+	for _, f := range r.tool.Figures {
 		// Figures of other ranks would be added to the first rank's, or replace it.
-		if value, words, found := f.in(text); found && rank == 0 {
-			if f.each {
-				value = r.addPart(part{f.of, r.context, deviceIn(text, f.after[0]), value})
+		if value, words, found := figureIn(f, text); found && rank == 0 {
+			if f.Each {
+				value = r.addPart(part{f.Of, r.context, deviceIn(text, f.After[0]), value})
 			}
 			r.keep(f, value, l.From(stream), shortened(words))
 		}
 	}
-	for _, label := range r.tool.versions {
+	for _, label := range r.tool.Versions {
 		if version := versionIn(text, label); version != "" {
 			r.Version = version
 		}
@@ -72,10 +74,10 @@ func (r *Reading) Line(stream string, l Line) (phase, words string) {
 }
 
 func (r *Reading) enter(text string) (phase, words string) {
-	for _, m := range r.tool.marks {
-		if m.begins(text, r.phase) {
-			r.phase = m.to
-			return m.to, strings.TrimSpace(m.text)
+	for _, m := range r.tool.Marks {
+		if begins(m, text, r.phase) {
+			r.phase = m.To
+			return m.To, strings.TrimSpace(m.Text)
 		}
 	}
 	return "", ""
@@ -102,32 +104,26 @@ func (r *Reading) addPart(new part) float64 {
 }
 
 // keep stores a figure: added to the earlier value, or replacing it.
-func (r *Reading) keep(f figure, value float64, from, text string) {
-	i := slices.IndexFunc(r.values, func(v Value) bool { return v.Name == f.of && v.Statistic == f.statistic })
+func (r *Reading) keep(f spec.Figure, value float64, from, text string) {
+	i := slices.IndexFunc(r.values, func(v Value) bool { return v.Name == f.Of && v.Statistic == f.Statistic })
 	if i < 0 {
 		i = len(r.values)
-		r.values = append(r.values, NewValue(f.of, f.statistic, 0))
+		r.values = append(r.values, NewValue(f.Of, f.Statistic, 0))
 	}
 	v := &r.values[i]
-	if f.sum {
+	if f.Sum {
 		value += v.Value
 	}
 	v.Value, v.From, v.Text = value, from, text
 }
 
-// reduction is a line that reduces the used part of an earlier figure: so many of so many.
-type reduction struct {
-	of       Name
-	from, to figure
-}
-
 // reduce reads the line of a reduction. It may occur once for every rank, and counts once.
 func (r *Reading) reduce(line string) {
-	if r.tool.reduced == nil {
+	if r.tool.Reduced == nil {
 		return
 	}
-	to, words, found := r.tool.reduced.to.in(line)
-	from, _, _ := r.tool.reduced.from.in(line)
+	to, words, found := figureIn(r.tool.Reduced.To, line)
+	from, _, _ := figureIn(r.tool.Reduced.From, line)
 	if found && from > 0 {
 		r.reduced, r.reducedWords = to/from, words
 	}
@@ -140,7 +136,7 @@ func (r *Reading) Values() []Value {
 		return values
 	}
 	for i, v := range values {
-		if v.Name == r.tool.reduced.of {
+		if v.Name == r.tool.Reduced.Of {
 			values[i].Value, values[i].Text = v.Value*r.reduced, shortened(v.Text+" … "+r.reducedWords)
 		}
 	}

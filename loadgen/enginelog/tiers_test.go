@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/umascope/umascope/exporter/engine/spec"
 )
 
 func tiersOf(t *testing.T, tool, file string) Tiers {
@@ -64,7 +66,7 @@ func FuzzTiers(f *testing.F) {
 			reading, _ := readText(t, "vllm", []byte(text))
 			got := reading.Tiers()
 			for _, size := range []float64{got.HostBytes, got.DiskBytes, got.BlockBytes, got.TokenBytes} {
-				if !(size >= 0 && size <= largest) {
+				if !(size >= 0 && size <= spec.Largest) {
 					t.Errorf("%+v", got)
 				}
 			}

@@ -1,71 +1,68 @@
 package enginelog
 
+import (
+	"github.com/umascope/umascope/exporter/engine/spec"
+)
+
 // Name names a quantity; it ends in its unit.
-type Name string
+type Name = spec.Quantity
 
 // The quantities. Those of an engine are those of its first rank.
 const (
-	PeakBytes       Name = "engine_peak_bytes"
-	TorchBytes      Name = "engine_torch_bytes"
-	NonTorchBytes   Name = "engine_non_torch_bytes"
-	WeightsBytes    Name = "engine_weights_bytes"
-	ActivationBytes Name = "engine_activation_bytes"
-	GraphBytes      Name = "engine_graph_bytes"
-
-	ComputeBytes     Name = "engine_compute_bytes"
-	HostComputeBytes Name = "engine_host_compute_bytes"
-
-	DeviceBytes Name = "device_total_bytes"
-	FreeBytes   Name = "free_at_kv_sizing_bytes"
-
-	KVBytes       Name = "kv_bytes"
-	KVTokens      Name = "kv_tokens"
-	KVBlocks      Name = "kv_blocks"
-	KVHostBlocks  Name = "kv_host_blocks"
-	KVBlockTokens Name = "kv_block_tokens"
-	TensorRanks   Name = "tensor_parallel_ranks"
-	PipelineRanks Name = "pipeline_parallel_ranks"
-
-	DurationSeconds       Name = "duration_seconds"
-	Requests              Name = "requests"
-	FailedRequests        Name = "failed_requests"
-	Concurrency           Name = "concurrent_requests"
-	InputTokens           Name = "input_tokens"
-	OutputTokens          Name = "output_tokens"
-	InputTokensEach       Name = "input_tokens_per_request"
-	OutputTokensEach      Name = "output_tokens_per_request"
-	RequestsPerSecond     Name = "requests_per_second"
-	InputTokensPerSecond  Name = "input_tokens_per_second"
-	OutputTokensPerSecond Name = "output_tokens_per_second"
-	TotalTokensPerSecond  Name = "total_tokens_per_second"
-	UserTokensPerSecond   Name = "output_tokens_per_second_per_user"
-	GPUTokensPerSecond    Name = "output_tokens_per_second_per_gpu"
-
-	PrefillTokensPerSecond     Name = "prefill_tokens_per_second"
-	PrefillTokensPerSecondEach Name = "prefill_tokens_per_second_per_request"
-	DecodeTokensPerSecond      Name = "decode_tokens_per_second"
-	PeakTokensPerSecond        Name = "peak_output_tokens_per_second"
-	PeakTokensPerSecondEach    Name = "peak_output_tokens_per_second_per_request"
-
-	FirstEventSeconds Name = "first_event_seconds"
-	PrefillSeconds    Name = "prefill_seconds"
-	NetworkSeconds    Name = "network_latency_seconds"
-
-	TTFTSeconds Name = "ttft_seconds"
-	TPOTSeconds Name = "tpot_seconds"
-	ITLSeconds  Name = "itl_seconds"
-	E2ESeconds  Name = "e2e_seconds"
+	PeakBytes                  = spec.PeakBytes
+	TorchBytes                 = spec.TorchBytes
+	NonTorchBytes              = spec.NonTorchBytes
+	WeightsBytes               = spec.WeightsBytes
+	ActivationBytes            = spec.ActivationBytes
+	GraphBytes                 = spec.GraphBytes
+	ComputeBytes               = spec.ComputeBytes
+	HostComputeBytes           = spec.HostComputeBytes
+	DeviceBytes                = spec.DeviceBytes
+	FreeBytes                  = spec.FreeBytes
+	KVBytes                    = spec.KVBytes
+	KVTokens                   = spec.KVTokens
+	KVBlocks                   = spec.KVBlocks
+	KVHostBlocks               = spec.KVHostBlocks
+	KVBlockTokens              = spec.KVBlockTokens
+	TensorRanks                = spec.TensorRanks
+	PipelineRanks              = spec.PipelineRanks
+	DurationSeconds            = spec.DurationSeconds
+	Requests                   = spec.Requests
+	FailedRequests             = spec.FailedRequests
+	Concurrency                = spec.Concurrency
+	InputTokens                = spec.InputTokens
+	OutputTokens               = spec.OutputTokens
+	InputTokensEach            = spec.InputTokensEach
+	OutputTokensEach           = spec.OutputTokensEach
+	RequestsPerSecond          = spec.RequestsPerSecond
+	InputTokensPerSecond       = spec.InputTokensPerSecond
+	OutputTokensPerSecond      = spec.OutputTokensPerSecond
+	TotalTokensPerSecond       = spec.TotalTokensPerSecond
+	UserTokensPerSecond        = spec.UserTokensPerSecond
+	GPUTokensPerSecond         = spec.GPUTokensPerSecond
+	PrefillTokensPerSecond     = spec.PrefillTokensPerSecond
+	PrefillTokensPerSecondEach = spec.PrefillTokensPerSecondEach
+	DecodeTokensPerSecond      = spec.DecodeTokensPerSecond
+	PeakTokensPerSecond        = spec.PeakTokensPerSecond
+	PeakTokensPerSecondEach    = spec.PeakTokensPerSecondEach
+	FirstEventSeconds          = spec.FirstEventSeconds
+	PrefillSeconds             = spec.PrefillSeconds
+	NetworkSeconds             = spec.NetworkSeconds
+	TTFTSeconds                = spec.TTFTSeconds
+	TPOTSeconds                = spec.TPOTSeconds
+	ITLSeconds                 = spec.ITLSeconds
+	E2ESeconds                 = spec.E2ESeconds
 )
 
 // Unit is how a value is formatted for people.
-type Unit string
+type Unit = spec.Unit
 
 // The units.
 const (
-	Bytes     Unit = "bytes"
-	Seconds   Unit = "seconds"
-	Count     Unit = "count"
-	PerSecond Unit = "per_second"
+	Bytes     = spec.UnitBytes
+	Seconds   = spec.UnitSeconds
+	Count     = spec.UnitCount
+	PerSecond = spec.UnitPerSecond
 )
 
 // Quantity describes a name.
@@ -125,24 +122,7 @@ func Quantities() []Quantity {
 }
 
 // Value is a figure as its tool reports it, in base units.
-type Value struct {
-	Name Name `json:"name"`
-	Unit Unit `json:"unit"`
-	// Meaning is the tool's own definition of the figure.
-	Meaning string `json:"meaning"`
-	// Statistic is mean, min, max, sd, population_sd (divided by n) or a percentile such as p99; empty if there is only
-	// one value.
-	Statistic string  `json:"statistic,omitempty"`
-	Value     float64 `json:"value"`
-	// Values are the single values that a mean is of, in the order of the tool; absent if it reports none.
-	Values []float64 `json:"values,omitempty"`
-	// Of is the part of the benchmark that the figure belongs to; empty if there is only one.
-	Of string `json:"of,omitempty"`
-	// From is the stream and line, or the file, with the figure, and Text its text there: the label, the number and the
-	// unit. The rest of the line is in the log.
-	From string `json:"from"`
-	Text string `json:"text,omitempty"`
-}
+type Value = spec.Reported
 
 // NewValue makes a value of a listed quantity.
 func NewValue(name Name, statistic string, value float64) Value {

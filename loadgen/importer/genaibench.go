@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/enginelog"
 )
 
@@ -22,7 +23,7 @@ func genaiBench() Format {
 }
 
 func readGenAIBench(f *file) ([]Result, error) {
-	tool, err := enginelog.Find("genai-bench")
+	tool, err := enginelog.Find(supported.Engines(), "genai-bench")
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -216,7 +217,7 @@ func (o Order) writeRun(out string, one found) (summary.Summary, error) {
 	if err != nil {
 		return summary.Summary{}, err
 	}
-	r, err := summary.Write(string(f))
+	r, err := summary.Write(string(f), supported.Engines())
 	if err == nil && o.Show != nil {
 		err = o.Show(r)
 	}

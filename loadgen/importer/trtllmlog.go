@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/enginelog"
 )
 
@@ -23,7 +24,7 @@ func trtllmLog() Format {
 }
 
 func readTRTLLMLog(f *file) ([]Result, error) {
-	tool, err := enginelog.Find("trtllm")
+	tool, err := enginelog.Find(supported.Engines(), "trtllm")
 	if err != nil {
 		return nil, err
 	}

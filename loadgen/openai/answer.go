@@ -18,9 +18,8 @@ const (
 )
 
 // givenUp reports whether this finish_reason marks an answer that was ended before it was finished, in any case of
-// letters. vLLM and SGLang write abort for an answer aborted by a pause, a failure or another client's request;
-// TensorRT-LLM writes timeout and cancelled; all of them write error. OpenAI writes content_filter for an answer that a
-// filter cut; gateways pass on the names of their vendors: Gemini's safety, recitation, blocklist, prohibited_content
+// letters: those of engines, which their packages list, OpenAI's content_filter for an answer that a filter cut, and the names
+// of vendors that gateways pass on: Gemini's safety, recitation, blocklist, prohibited_content
 // and spii, Bedrock's guardrail_intervened and content_filtered, Anthropic's refusal, GLM's sensitive and network_error,
 // DeepSeek's insufficient_system_resource.
 func givenUp(finish string) bool {

@@ -40,8 +40,7 @@ func (k *chunk) failed() bool {
 
 // decode reads one JSON object into k and reports whether it is valid JSON and one object.
 //
-// The shape is that of POST /v1/chat/completions and /v1/completions, streaming or not, as vLLM,
-// TensorRT-LLM, SGLang and Dynamo write it, for example
+// The shape is the one of POST /v1/chat/completions and /v1/completions, streaming or not, for example
 //
 //	{"id":"c-1","model":"m","choices":[{"index":0,"delta":{"content":" a"},"finish_reason":null}],"usage":null}
 func (k *chunk) decode(data []byte) bool {

@@ -80,7 +80,7 @@ func (k *chunk) code() string {
 	return Printable(string(appendText(nil, k.kindOfError)), maxNameLength)
 }
 
-// finishReason returns the finish_reason. SGLang's own format has an object there; its type is the reason.
+// finishReason returns the finish_reason. An engine's own format may have an object there; its type is the reason.
 func (k *chunk) finishReason() string {
 	switch k.finish[0] {
 	case '"':
@@ -94,7 +94,7 @@ func (k *chunk) finishReason() string {
 	return string(k.finish)
 }
 
-// whyGivenUp returns the error of an answer that the engine gave up, with the message of SGLang's object.
+// whyGivenUp returns the error of an answer that the engine gave up, with the message of an object.
 func (k *chunk) whyGivenUp(finish string) string {
 	why := "finish_reason is " + finish
 	var object struct{ Message string }

@@ -57,10 +57,9 @@ type Params struct {
 	TokenIDs bool
 	// Extra adds or replaces fields of the request, except those that decide what is measured.
 	Extra map[string]any
-	// Engine is the vendor, one of Engines; "" is EngineOpenAI.
-	Engine string
-	// Fields are the vendor's fields that the server accepts, as probed. nil means those that all releases of the
-	// engine accept. Of the fields that no parameter above asks for, only FieldContinuousUsage, FieldCachedDetails
+	// Vendor is the kind of server.
+	Vendor Vendor
+	// Fields are the vendor's fields that the server accepts, as probed. nil means those that all of its releases accept. Of the fields that no parameter above asks for, only FieldContinuousUsage, FieldCachedDetails
 	// and FieldDraftDetails are sent: they cost nothing and add counts.
 	Fields []Field
 	// Omit are the fields of OpenAI's own that the server refuses. The cap on output tokens is sent under the first of
@@ -86,20 +85,16 @@ func Capped(omit []Field, extra map[string]any) bool {
 }
 
 // accepts reports whether the server takes a field.
-func (p Params) accepts(field Field, v vendor) bool {
+func (p Params) accepts(field Field) bool {
 	if p.Fields != nil {
 		return slices.Contains(p.Fields, field)
 	}
-	return slices.Contains(v.fields(p.Endpoint), field)
+	return slices.Contains(p.Vendor.Fields(p.Endpoint), field)
 }
 
 // Body returns the request's JSON. Equal parameters give equal bytes, so that it can be hashed. The error names the
 // wrong parameter.
 func Body(p Params) ([]byte, error) {
-	v, err := vendorOf(p.Engine)
-	if err != nil {
-		return nil, err
-	}
 	if err := p.check(); err != nil {
 		return nil, err
 	}
@@ -108,9 +103,9 @@ func Body(p Params) ([]byte, error) {
 		fields["stream"] = p.Stream
 	}
 	p.addPrompt(fields)
-	p.addLength(fields, v)
+	p.addLength(fields)
 	p.addSampling(fields)
-	p.addReports(fields, v)
+	p.addReports(fields)
 	if err := CheckExtra(p.Extra); err != nil {
 		return nil, err
 	}
@@ -165,15 +160,15 @@ func (p Params) addPrompt(fields map[string]any) {
 	fields["messages"] = messages
 }
 
-func (p Params) addLength(fields map[string]any, v vendor) {
-	names := Caps(p.Engine, p.Endpoint)
+func (p Params) addLength(fields map[string]any) {
+	names := p.Vendor.Caps(p.Endpoint)
 	if i := slices.IndexFunc(names, p.sends); i >= 0 && p.MaxTokens > 0 {
 		fields[string(names[i])] = p.MaxTokens
 	}
-	if p.MinTokens > 0 && p.accepts(FieldMinTokens, v) {
+	if p.MinTokens > 0 && p.accepts(FieldMinTokens) {
 		fields["min_tokens"] = p.MinTokens
 	}
-	if p.IgnoreEOS && p.accepts(FieldIgnoreEOS, v) {
+	if p.IgnoreEOS && p.accepts(FieldIgnoreEOS) {
 		fields["ignore_eos"] = true
 	}
 }
@@ -194,21 +189,21 @@ func (p Params) addSampling(fields map[string]any) {
 }
 
 // addReports asks the server for all of its counts.
-func (p Params) addReports(fields map[string]any, v vendor) {
+func (p Params) addReports(fields map[string]any) {
 	if p.Stream && p.sends(FieldStreamOptions) {
 		options := map[string]any{"include_usage": true}
-		if p.accepts(FieldContinuousUsage, v) {
+		if p.accepts(FieldContinuousUsage) {
 			options["continuous_usage_stats"] = true
 		}
 		fields["stream_options"] = options
 	}
-	if p.Stream && p.TokenIDs && p.accepts(FieldTokenIDs, v) {
+	if p.Stream && p.TokenIDs && p.accepts(FieldTokenIDs) {
 		fields[string(FieldTokenIDs)] = true
 	}
-	if p.accepts(FieldCachedDetails, v) {
+	if p.accepts(FieldCachedDetails) {
 		fields["return_cached_tokens_details"] = true
 	}
-	if p.accepts(FieldDraftDetails, v) {
+	if p.accepts(FieldDraftDetails) {
 		fields["return_spec_tokens_details"] = true
 	}
 }

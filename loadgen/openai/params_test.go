@@ -5,7 +5,24 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/umascope/umascope/exporter/engine/supported"
 )
+
+// vendorOf is what requests to an engine have of their own; nothing for an unknown one.
+func vendorOf(engine string) Vendor {
+	e, _ := supported.Engines().Find(engine)
+	if e.Request == nil {
+		return Vendor{}
+	}
+	fields := func(names []string) (all []Field) {
+		for _, name := range names {
+			all = append(all, Field(name))
+		}
+		return all
+	}
+	return Vendor{Field(e.Request.ChatCap), fields(e.Request.Both), fields(e.Request.Chat), fields(e.Request.Newer)}
+}
 
 func bodyFields(t *testing.T, p Params) map[string]any {
 	t.Helper()
@@ -23,7 +40,7 @@ func bodyFields(t *testing.T, p Params) map[string]any {
 // forced asks for everything that a vendor may or may not accept.
 func forced(engine string, endpoint Endpoint) Params {
 	return Params{
-		Engine: engine, Endpoint: endpoint, Model: "m", Prompt: "p", Stream: true,
+		Vendor: vendorOf(engine), Endpoint: endpoint, Model: "m", Prompt: "p", Stream: true,
 		MaxTokens: 64, MinTokens: 64, IgnoreEOS: true, TopP: 1,
 	}
 }
@@ -86,7 +103,7 @@ func TestTokenIDsAreAskedOfServersThatTakeTheField(t *testing.T) {
 }
 
 func TestBodyWithoutStreamHasNoStreamOptions(t *testing.T) {
-	fields := bodyFields(t, Params{Engine: "trtllm", Endpoint: Chat, Model: "m", Prompt: "p"})
+	fields := bodyFields(t, Params{Vendor: vendorOf("trtllm"), Endpoint: Chat, Model: "m", Prompt: "p"})
 	if _, ok := fields["stream_options"]; ok || fields["stream"] != false {
 		t.Errorf("TensorRT-LLM refuses stream_options without stream: %v", fields)
 	}
@@ -134,7 +151,6 @@ func TestBodyIsDeterministicAndLeavesHTMLAlone(t *testing.T) {
 
 func TestBodyErrorsNameTheParameter(t *testing.T) {
 	for want, change := range map[string]func(*Params){
-		`engine "ollama"`:       func(p *Params) { p.Engine = "ollama" },
 		`endpoint "embeddings"`: func(p *Params) { p.Endpoint = "embeddings" },
 		"no model":              func(p *Params) { p.Model = "" },
 		"messages":              func(p *Params) { p.Endpoint, p.Messages = Completions, []Message{{"user", "x"}} },

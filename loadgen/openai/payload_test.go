@@ -1,6 +1,8 @@
 package openai
 
-import "testing"
+import (
+	"testing"
+)
 
 // TestEveryFormOfOutputIsPayload has one case for each member in which servers send output. The byte
 // classifier and the decode agree on each.

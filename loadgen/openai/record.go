@@ -107,7 +107,7 @@ type Record struct {
 	// UnknownMembers name the members of delta, message or choice that no known API has and whose text counts as output,
 	// such as delta.thinking; at most 8.
 	UnknownMembers []string `json:"unknown_members,omitempty"`
-	// TokensCachedByTier is the source tier of cached tokens; SGLang reports it on request.
+	// TokensCachedByTier is the source tier of cached tokens, of an engine that reports it on request.
 	TokensCachedByTier *TierTokens `json:"tokens_cached_by_tier,omitempty"`
 	// TokensReasoning of TokensOut are reasoning; TokensAccepted of them were drafted and accepted.
 	TokensReasoning *int `json:"tokens_reasoning,omitempty"`

@@ -82,7 +82,7 @@ func isForeignName(name []byte) bool {
 }
 
 // isDescription lists the members of a choice, of its delta or message, and of parts of these that describe the output
-// and are none, as vLLM, SGLang, TensorRT-LLM, OpenAI, Azure, LiteLLM, OpenRouter and Perplexity write them. Signatures
+// and are none, as engines, OpenAI, Azure, LiteLLM, OpenRouter and Perplexity write them. Signatures
 // are of any name.
 func isDescription(name []byte) bool {
 	switch string(name) {

@@ -45,7 +45,7 @@ type usage struct {
 	contradiction string
 }
 
-// tiers holds the sources of cached tokens, as SGLang reports them with FieldCachedDetails.
+// tiers holds the sources of cached tokens, as an engine reports them with FieldCachedDetails.
 type tiers struct{ device, host, storage count }
 
 // add merges a later usage object. The prompt of an answer has one length, and its output only grows.
@@ -156,7 +156,7 @@ func (k *chunk) decodeTimings(c *cursor) {
 	})
 }
 
-// decodeExtension reads SGLang's own object:
+// decodeExtension reads the object of an engine:
 //
 //	{"cached_tokens_details":{"device":32,"host":16},
 //	 "spec_tokens_details":{"spec_num_correct_drafts":14,"spec_num_proposed_drafts":24,"spec_verify_ct":8}}
@@ -188,7 +188,7 @@ func (k *chunk) decodeTiers(c *cursor) {
 	})
 }
 
-// decodeDrafts reads SGLang's counts of tokens, which it calls drafts, and of its verified drafts.
+// decodeDrafts reads counts of tokens, which the engine calls drafts, and of its verified drafts.
 func (k *chunk) decodeDrafts(c *cursor) {
 	eachMember(c, func(name []byte) {
 		switch string(name) {

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/umascope/umascope/exporter/engine/supported"
 )
 
 // withUsage returns a content delta with the given usage object.
@@ -189,9 +191,9 @@ func TestFieldsFoundAtAServerReplaceThoseOfItsVendor(t *testing.T) {
 }
 
 func TestEveryEngineHasItsFields(t *testing.T) {
-	for _, engine := range Engines() {
-		chat, newer := Fields(engine, Chat)
-		completions, _ := Fields(engine, Completions)
+	for _, e := range supported.Engines() {
+		engine, vendor := e.Name, vendorOf(e.Name)
+		chat, completions, newer := vendor.Fields(Chat), vendor.Fields(Completions), vendor.Newer
 		for _, field := range completions {
 			if !slices.Contains(chat, field) {
 				t.Errorf("%s: %s on completions only", engine, field)
@@ -203,13 +205,12 @@ func TestEveryEngineHasItsFields(t *testing.T) {
 			}
 		}
 	}
-	chat, _ := Fields("trtllm", Chat)
-	completions, _ := Fields("trtllm", Completions)
+	chat, completions := vendorOf("trtllm").Fields(Chat), vendorOf("trtllm").Fields(Completions)
 	if !slices.Contains(chat, FieldCacheSalt) || slices.Contains(completions, FieldCacheSalt) {
 		t.Error("TensorRT-LLM accepts cache_salt on chat only")
 	}
-	if known, newer := Fields("unheard of", Chat); known != nil || newer != nil {
-		t.Errorf("%v, %v", known, newer)
+	if known := (Vendor{}).Fields(Chat); len(known) > 0 {
+		t.Errorf("any server: %v", known)
 	}
 }
 
@@ -227,4 +228,33 @@ func FuzzErrorCode(f *testing.F) {
 			t.Errorf("%q is no JSON and gave %q", body, code)
 		}
 	})
+}
+
+func TestEveryReasonOfAnEngineForAnAnswerItGaveUpIsKnown(t *testing.T) {
+	seen := 0
+	for _, e := range supported.Engines() {
+		for _, reason := range e.Wording.GivenUp {
+			if seen++; !givenUp(reason) {
+				t.Errorf("%s: %s", e.Name, reason)
+			}
+		}
+	}
+	if seen < 5 || givenUp("stop") || givenUp("length") {
+		t.Errorf("%d reasons", seen)
+	}
+}
+
+func TestEveryRequestFieldOfAnEngineIsOneOfThisPackage(t *testing.T) {
+	known := []Field{FieldIgnoreEOS, FieldMinTokens, FieldContinuousUsage, FieldCachedDetails, FieldDraftDetails, FieldTokenIDs, FieldCacheSalt}
+	for _, e := range supported.Engines() {
+		v := vendorOf(e.Name)
+		for _, field := range slices.Concat(v.Both, v.Chat, v.Newer) {
+			if !slices.Contains(known, field) {
+				t.Errorf("%s: %s is sent by nothing here", e.Name, field)
+			}
+		}
+		if v.ChatCap != "" && v.ChatCap != FieldMaxCompletionTokens {
+			t.Errorf("%s: the cap %s", e.Name, v.ChatCap)
+		}
+	}
 }

@@ -1,9 +1,7 @@
 package openai
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 )
 
 // Field is a request field that only some servers accept, by its name in JSON. A field inside an object has a dot.
@@ -39,85 +37,31 @@ const (
 	FieldStream Field = "stream"
 )
 
-// Caps returns the names of the cap on output tokens, in the order in which an engine is asked.
-func Caps(engine string, endpoint Endpoint) []Field {
-	v, err := vendorOf(engine)
-	if err == nil && endpoint == Chat && v.chatCap == FieldMaxCompletionTokens {
+// Vendor is what the requests of a kind of server differ in. Some servers answer 4xx to a field that they do not declare, so
+// every field beyond OpenAI's has to be listed. The zero value is any server: all of them accept the old name of the cap.
+type Vendor struct {
+	// ChatCap is the name of the output cap on the chat endpoint, FieldMaxTokens if "".
+	ChatCap Field
+	// Both are the fields of both endpoints, Chat the additional fields of the chat endpoint, Newer the fields that only
+	// later releases accept.
+	Both, Chat, Newer []Field
+}
+
+// EngineOpenAI is any server that speaks OpenAI's format and is not a known engine.
+const EngineOpenAI = "openai"
+
+// Caps returns the names of the cap on output tokens, in the order in which a server is asked.
+func (v Vendor) Caps(endpoint Endpoint) []Field {
+	if endpoint == Chat && v.ChatCap == FieldMaxCompletionTokens {
 		return []Field{FieldMaxCompletionTokens, FieldMaxTokens}
 	}
 	return []Field{FieldMaxTokens, FieldMaxCompletionTokens}
 }
 
-// vendor describes an engine's requests. TensorRT-LLM and Dynamo answer 4xx to a field that they do not declare, so
-// every field beyond OpenAI's has to be listed.
-type vendor struct {
-	name    string
-	chatCap Field // the name of the output cap on the chat endpoint
-	// both are the fields of both endpoints, chat the additional fields of the chat endpoint, newer the fields that
-	// only later releases accept.
-	both, chat, newer []Field
-}
-
-// vendors returns the table. Its sources are the request classes of vLLM (entrypoints/openai/protocol.py), TensorRT-LLM
-// (serve/openai_protocol.py, extra = forbid), SGLang (srt/entrypoints/openai/protocol.py) and Dynamo's frontend
-// (lib/llm/src/protocols/openai: common_ext.rs and validate.rs).
-func vendors() []vendor {
-	forced := []Field{FieldIgnoreEOS, FieldMinTokens}
-	usage := slices.Concat(forced, []Field{FieldContinuousUsage})
-	more := slices.Concat(usage, []Field{FieldTokenIDs, FieldCacheSalt})
-	return []vendor{
-		{name: "vllm", chatCap: FieldMaxCompletionTokens, both: more},
-		{name: "trtllm", chatCap: FieldMaxCompletionTokens, both: usage, chat: []Field{FieldCacheSalt}},
-		{name: "sglang", chatCap: FieldMaxTokens, both: more, newer: []Field{FieldCachedDetails, FieldDraftDetails}},
-		{name: "dynamo", chatCap: FieldMaxCompletionTokens, both: forced, newer: []Field{FieldContinuousUsage, FieldCacheSalt}},
-		// Any other server. All of them accept the old name of the cap: Ollama 0.6.8 ignores the new one and generates
-		// until the model stops.
-		{name: EngineOpenAI, chatCap: FieldMaxTokens},
-		{name: EngineLlamaCPP, chatCap: FieldMaxTokens},
-	}
-}
-
-// EngineOpenAI is any server that speaks OpenAI's format and is not one of the other engines.
-const EngineOpenAI = "openai"
-
-// EngineLlamaCPP is llama.cpp's server. It takes the same request fields as EngineOpenAI.
-const EngineLlamaCPP = "llamacpp"
-
-// Engines returns the engines' names as the flag --engine takes them; EngineOpenAI is any other engine.
-func Engines() []string {
-	var names []string
-	for _, v := range vendors() {
-		names = append(names, v.name)
-	}
-	return names
-}
-
-// vendorOf looks up an engine by the name that the flag --engine takes; "" is EngineOpenAI.
-func vendorOf(engine string) (vendor, error) {
-	if engine == "" {
-		engine = EngineOpenAI
-	}
-	all := vendors()
-	i := slices.IndexFunc(all, func(v vendor) bool { return v.name == engine })
-	if i < 0 {
-		return vendor{}, fmt.Errorf("engine %q is none of %s", engine, strings.Join(Engines(), ", "))
-	}
-	return all[i], nil
-}
-
-func (v vendor) fields(endpoint Endpoint) []Field {
+// Fields returns the fields that all releases accept on an endpoint.
+func (v Vendor) Fields(endpoint Endpoint) []Field {
 	if endpoint == Chat {
-		return slices.Concat(v.both, v.chat)
+		return slices.Concat(v.Both, v.Chat)
 	}
-	return slices.Clone(v.both)
-}
-
-// Fields returns the fields that all releases of an engine accept on an endpoint, and those that only newer releases
-// accept. Both are empty for an unknown engine.
-func Fields(engine string, endpoint Endpoint) (known, newer []Field) {
-	v, err := vendorOf(engine)
-	if err != nil {
-		return nil, nil
-	}
-	return v.fields(endpoint), v.newer
+	return slices.Clone(v.Both)
 }

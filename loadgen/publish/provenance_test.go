@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/server"
@@ -27,9 +28,9 @@ func TestAPackIdentifiesWhatRanWithoutItsSecrets(t *testing.T) {
 			"docker", "run", "-e", "HF_TOKEN=" + secretBearer, "--env=API=" + secretPrompt, "-v", "/home/" + secretUser + ":/m", "registry.lab.example/vllm/vllm-openai:v1",
 			"--model", "/home/" + secretUser + "/m", "--api-key", secretKey, "--slow=" + secretPrompt + fmt.Sprint(i%2), "--max-model-len", fmt.Sprint(4096 << (i % 2)), "-p" + secretBearer, secretPrompt,
 		}
-		engine := key.Process("engine", rundir.ReadFromPlan, argv, map[string]string{"PASSWORD": secretBearer})
+		engine := key.Process(supported.Engines(), "engine", rundir.ReadFromPlan, argv, map[string]string{"PASSWORD": secretBearer})
 		engine.Image, engine.Changed = key.Image("sha256:ab"), key.ChangedFiles([]string{"C /home/" + secretUser + "/x.py"})
-		engine.Inherited = key.Inherited([]string{"vllm"}, []string{"VLLM_API_KEY=" + secretKey})
+		engine.Inherited = key.Inherited(supported.Engines(), []string{"vllm"}, []string{"VLLM_API_KEY=" + secretKey})
 		return &rundir.Provenance{
 			Key: key.ID(), Processes: []rundir.RanProcess{engine}, Files: []rundir.Hashed{key.Setting("engine.yaml", "token: "+secretKey+fmt.Sprint(i%2))},
 			Plan: []rundir.Hashed{key.Setting("gates", secretPrompt)},

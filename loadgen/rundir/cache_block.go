@@ -4,12 +4,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/engine/spec"
 )
 
 const (
-	// LargestBlock is the largest default block of a KV cache among engines, in tokens: vLLM's on a CPU. Hybrid models
-	// have larger ones, which vLLM reports.
+	// LargestBlock is the largest default block of a KV cache among engines, in tokens: of one on a CPU. Hybrid models
+	// have larger ones, which their engine reports.
 	LargestBlock = 128
 	// mostBlock is the largest plausible block, in tokens.
 	mostBlock = 16 << 10
@@ -17,10 +17,9 @@ const (
 
 // CacheBlock returns the tokens of a block of the engine's KV cache by its own settings, of several engines behind one
 // page the most; 0 if they do not report them.
-func (s Server) CacheBlock() int {
+func (s Server) CacheBlock(engines spec.Engines) int {
 	most := 0
-	// vLLM's block_size can be the size from before it was fitted to a hybrid model.
-	for _, name := range []string{metric.ForeignVLLMLabelBlockSize, metric.ForeignVLLMLabelEffectiveBlockSize, metric.ForeignVLLMLabelMambaBlockSize, metric.ForeignSGLangLabelPageSize} {
+	for _, name := range engines.BlockSettings() {
 		for value := range strings.SplitSeq(s.Settings[name], ", ") {
 			if tokens, err := strconv.Atoi(value); err == nil && tokens <= mostBlock {
 				most = max(most, tokens)

@@ -1,6 +1,10 @@
 package rundir
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/umascope/umascope/exporter/engine/supported"
+)
 
 func TestABlockOfAHybridModelIsTheSizeItWasFittedTo(t *testing.T) {
 	for _, test := range []struct {
@@ -13,7 +17,7 @@ func TestABlockOfAHybridModelIsTheSizeItWasFittedTo(t *testing.T) {
 		{map[string]string{"page_size": "64"}, 64},
 		{nil, 0},
 	} {
-		if got := (Server{Settings: test.settings}).CacheBlock(); got != test.want {
+		if got := (Server{Settings: test.settings}).CacheBlock(supported.Engines()); got != test.want {
 			t.Errorf("%v: %d, want %d", test.settings, got, test.want)
 		}
 	}

@@ -1,6 +1,8 @@
 package rundir
 
-import "github.com/umascope/umascope/loadgen/enginelog"
+import (
+	"github.com/umascope/umascope/exporter/engine/spec"
+)
 
 // EngineReport is an engine's report on its own memory while it loaded, in bytes.
 type EngineReport struct {
@@ -31,6 +33,6 @@ type ToolReport struct {
 	// a file of results does not contain it.
 	ExitCode *int `json:"exit_code,omitempty"`
 	// Ranks is how many ranks its engine has; figures of memory are then those of the first.
-	Ranks  int               `json:"ranks,omitempty"`
-	Values []enginelog.Value `json:"values"`
+	Ranks  int             `json:"ranks,omitempty"`
+	Values []spec.Reported `json:"values"`
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
@@ -223,7 +224,7 @@ func (s *Capture) startSampling(ctx context.Context, clock func() int64) error {
 		return err
 	}
 	s.sampler, err = telemetry.Start(context.WithoutCancel(ctx), telemetry.Options{
-		Sources: s.Sources, Interval: s.settings.Interval,
+		Sources: s.Sources, Engines: supported.Engines(), Interval: s.settings.Interval,
 		File: s.folder.Path(rundir.TelemetryFile), Clock: clock, Page: s.snapshots.Add, Away: s.away, Hide: s.redact(),
 	})
 	return err
@@ -288,6 +289,7 @@ func (s *Capture) readTelemetry() (*telemetry.Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("telemetry: %w", err)
 	}
+	log.Engines = supported.Engines()
 	return log, nil
 }
 

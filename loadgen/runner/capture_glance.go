@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
@@ -25,7 +26,7 @@ func (s *Capture) Glance(ctx context.Context) (*telemetry.Log, error) {
 	defer os.RemoveAll(dir)
 	start, file := time.Now(), filepath.Join(dir, rundir.TelemetryFile)
 	sampler, err := telemetry.Start(ctx, telemetry.Options{
-		Sources: s.Sources, Interval: glancePatience, File: file, Clock: func() int64 { return int64(time.Since(start)) }, Hide: s.redact(),
+		Sources: s.Sources, Engines: supported.Engines(), Interval: glancePatience, File: file, Clock: func() int64 { return int64(time.Since(start)) }, Hide: s.redact(),
 	})
 	if err != nil {
 		return nil, err
@@ -34,5 +35,9 @@ func (s *Capture) Glance(ctx context.Context) (*telemetry.Log, error) {
 	if _, err := sampler.Stop(); err != nil {
 		return nil, err
 	}
-	return telemetry.Read(file)
+	log, err := telemetry.Read(file)
+	if err == nil {
+		log.Engines = supported.Engines()
+	}
+	return log, err
 }

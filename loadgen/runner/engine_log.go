@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
@@ -40,13 +41,13 @@ func engineLogs(r *run, named string) []engineLog {
 }
 
 // logTools returns the tools that read the log of an engine; none if its format is not supported. Extractors have the
-// names of engines. Dynamo runs one of these engines behind its frontend.
+// names of engines. A frontend has one of these engines behind it.
 func logTools(engine string) []enginelog.Tool {
 	names := []string{engine}
-	if engine == "dynamo" {
-		names = server.Engines()
+	if known, is := supported.Engines().Find(engine); is && known.Metrics.Around != nil {
+		names = server.EngineNames(supported.Engines())
 	}
-	return slices.DeleteFunc(enginelog.Tools(), func(t enginelog.Tool) bool { return !slices.Contains(names, t.Name) })
+	return slices.DeleteFunc(enginelog.Tools(supported.Engines()), func(t enginelog.Tool) bool { return !slices.Contains(names, t.Name) })
 }
 
 // readEngineLog returns the engine's report of its memory at start, from the first of its logs that contains it, or
@@ -59,11 +60,11 @@ func readEngineLog(ctx context.Context, r *run, named, engine string) *rundir.En
 	}
 	if named != "" {
 		hint := ""
-		switch engine {
-		case openai.EngineLlamaCPP:
-			hint = "; llama.cpp prints it with -lv 4 only"
-		case openai.EngineOpenAI:
+		switch known, is := supported.Engines().Find(engine); {
+		case engine == openai.EngineOpenAI:
 			hint = "; --engine names the engine whose log it is"
+		case is && known.LogNeeds != "":
+			hint = "; " + known.Title + " prints it with " + known.LogNeeds + " only"
 		}
 		r.env.Log.Warn("--engine-log: nothing of the engine's memory was found in it"+hint, "engine", engine)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/sim"
 	"github.com/umascope/umascope/loadgen/summary"
@@ -50,7 +51,7 @@ func runOf(t *testing.T, url string, flags ...string) (m *measurement, out strin
 	t.Helper()
 	var load Load
 	app := kingpin.New("load", "")
-	server.Flags(app, &load.Target)
+	server.Flags(app, &load.Target, supported.Engines())
 	server.ReadyFlags(app, &load.Target)
 	workload.Flags(app, &load.Settings)
 	if _, err := app.Parse(append([]string{"--url", url, "--wait-ready=1m"}, flags...)); err != nil {

@@ -7,8 +7,10 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/workload"
 )
 
@@ -34,7 +36,7 @@ func newPlan(ctx context.Context, m *measurement, all subjects) (*plan, error) {
 	}
 	p := &plan{subject: s, servers: all}
 	of := workload.Server{
-		Model: s.served.Model.ID, Engine: s.served.Engine, Run: m.id, MaxTokens: all.maxTokens(), Fields: all.fields(), Omit: all.omit(), Servers: len(all),
+		Model: s.served.Model.ID, Vendor: server.VendorOf(supported.Engines(), s.served.Engine), Run: m.id, MaxTokens: all.maxTokens(), Fields: all.fields(), Omit: all.omit(), Servers: len(all),
 		Tiers: kvRoom(ctx, m, s), Scale: s.scale,
 	}
 	uncount, err := s.countTexts(ctx, m, &of)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/server"
 )
@@ -49,7 +50,7 @@ func identify(ctx context.Context, m *rundir.Manifest, out string, around *Captu
 	}
 	planned := len(m.Provenance.Processes) > 0
 	if len(command) > 0 && !planned {
-		m.Provenance.Processes = append(m.Provenance.Processes, key.Process("command", rundir.ReadFromCommand, command, nil))
+		m.Provenance.Processes = append(m.Provenance.Processes, key.Process(supported.Engines(), "command", rundir.ReadFromCommand, command, nil))
 	}
 	if process, is := around.containerProcess(); is {
 		m.Provenance.Processes = append(m.Provenance.Processes, ofContainer(key, process, planned, m.Provenance))
@@ -75,7 +76,7 @@ func keyFolder(out string) string {
 func ofContainer(key server.ProvenanceKey, p containerStart, planned bool, into *rundir.Provenance) rundir.RanProcess {
 	ran := rundir.RanProcess{Name: serverProcess, ReadFrom: rundir.ReadFromContainer}
 	if !planned {
-		ran = key.Process(serverProcess, rundir.ReadFromContainer, p.Argv, server.ParseEnvironment(p.Env))
+		ran = key.Process(supported.Engines(), serverProcess, rundir.ReadFromContainer, p.Argv, server.ParseEnvironment(p.Env))
 	}
 	ran.Image = key.Image(p.ImageID)
 	if p.ChangedErr != nil {
@@ -93,7 +94,7 @@ func ofServer(key server.ProvenanceKey, name, address string, into *rundir.Prove
 		into.Missing = append(into.Missing, "process of the "+name+": "+printable(err.Error()))
 		return
 	}
-	ran := key.Process(name, rundir.ReadFromProc, p.Argv, nil)
-	ran.Inherited = key.Inherited(p.Argv, p.Environ)
+	ran := key.Process(supported.Engines(), name, rundir.ReadFromProc, p.Argv, nil)
+	ran.Inherited = key.Inherited(supported.Engines(), p.Argv, p.Environ)
 	into.Processes = slices.Concat(into.Processes, []rundir.RanProcess{ran})
 }

@@ -21,8 +21,10 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/traffic"
 	"github.com/umascope/umascope/loadgen/workload"
@@ -45,7 +47,7 @@ func rankLoad(t *testing.T, place traffic.Place, args ...string) *workload.Workl
 	if err := s.Resolve(openai.Chat); err != nil {
 		t.Fatal(err)
 	}
-	w, err := s.Write(workload.Server{Model: "m", Engine: "vllm"})
+	w, err := s.Write(workload.Server{Model: "m", Vendor: server.VendorOf(supported.Engines(), "vllm")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +237,7 @@ func summaryOf(t *testing.T, whole *SharedRun, phases []rundir.Span, requests st
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := summary.Compute(string(f))
+	r, err := summary.Compute(string(f), supported.Engines())
 	if err != nil {
 		t.Fatal(err)
 	}

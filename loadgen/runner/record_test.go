@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/rundir"
 )
@@ -50,7 +51,7 @@ func TestTheLivePageTellsThePhaseOfTheCommand(t *testing.T) {
 // recordingOf is a recording of a program, in a folder of its own.
 func recordingOf(t *testing.T, stdout io.Writer, tool, program string) (r *recording, out string) {
 	t.Helper()
-	reads, err := enginelog.Find(tool)
+	reads, err := enginelog.Find(supported.Engines(), tool)
 	if err != nil {
 		t.Fatal(err)
 	}

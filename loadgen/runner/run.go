@@ -19,6 +19,7 @@ import (
 
 	"github.com/prometheus/procfs"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/telemetry"
@@ -96,7 +97,7 @@ func (r *run) end(state string) (*telemetry.Log, error) {
 func (r *run) complete(j *rundir.Judging, earlier error) (*summary.Run, error) {
 	r.manifest.Judging = j
 	err := errors.Join(earlier, r.save())
-	made, summaryErr := summary.Write(string(r.folder))
+	made, summaryErr := summary.Write(string(r.folder), supported.Engines())
 	if summaryErr != nil {
 		return nil, errors.Join(err, summaryErr)
 	}

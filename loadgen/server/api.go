@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/loadgen/openai"
 )
 
@@ -28,6 +29,7 @@ const (
 // api sends requests about the server itself, outside of the measurement.
 type api struct {
 	root    string
+	known   spec.Engines // that the server may be
 	header  http.Header
 	secrets *openai.Redactor // of values in the header that must not appear in any record
 	// credentials removes the secrets that no recorded answer may contain.
@@ -59,6 +61,7 @@ func newAPI(t Target, key string) (*api, error) {
 		limit:       limit,
 		detection:   within(detectTimeout, t.RequestTimeout),
 		root:        t.URL,
+		known:       t.Known,
 		header:      header,
 		secrets:     openai.NewRedactor(openai.Secrets(header)),
 		credentials: openai.NewRedactor(openai.Credentials(header)),

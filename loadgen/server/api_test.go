@@ -15,6 +15,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/umascope/umascope/exporter/engine/supported"
 )
 
 func TestTheModelIsTheOneAskedForOrTheOnlyOne(t *testing.T) {
@@ -82,7 +84,7 @@ func TestReadyMeansAModelThatOftenInARow(t *testing.T) {
 			var asked atomic.Int64
 			api := &api{root: "http://test", client: &http.Client{Transport: transport(&asked)}}
 			start := time.Now()
-			models, err := api.ready(t.Context(), Target{WaitReady: c.wait, ReadyConsecutive: 2}, slog.New(slog.DiscardHandler))
+			models, err := api.ready(t.Context(), Target{Known: supported.Engines(), WaitReady: c.wait, ReadyConsecutive: 2}, slog.New(slog.DiscardHandler))
 			if (err == nil) != c.ready {
 				t.Fatalf("waiting %s: %v, %v", c.wait, models, err)
 			}
@@ -102,7 +104,7 @@ func TestProbesGoToTheVirtualHostThatTheLoadGoesTo(t *testing.T) {
 		fmt.Fprintf(w, `{"data":[{"id":%q}]}`, r.Host)
 	}))
 	defer router.Close()
-	api, err := newAPI(Target{URL: router.URL, Headers: []Header{{"Host", "spark1.example"}}}, "")
+	api, err := newAPI(Target{Known: supported.Engines(), URL: router.URL, Headers: []Header{{"Host", "spark1.example"}}}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +134,7 @@ func TestAServerIsNotBelievedEverything(t *testing.T) {
 		"failing": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
 	} {
 		s := httptest.NewServer(handler)
-		api, err := newAPI(Target{URL: s.URL}, "key")
+		api, err := newAPI(Target{Known: supported.Engines(), URL: s.URL}, "key")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +150,7 @@ func TestAServerIsNotBelievedEverything(t *testing.T) {
 func TestWaitingForAServerEndsWithAnInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := Inquire(ctx, Target{URL: "http://127.0.0.1:1", WaitReady: time.Hour, ReadyConsecutive: 1, Engine: EngineAuto}, slog.New(slog.DiscardHandler))
+	_, err := Inquire(ctx, Target{Known: supported.Engines(), URL: "http://127.0.0.1:1", WaitReady: time.Hour, ReadyConsecutive: 1, Engine: EngineAuto}, slog.New(slog.DiscardHandler))
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
@@ -161,7 +163,7 @@ func TestWhatAServerSaysOfItselfRepeatsNoSecret(t *testing.T) {
 		_, _ = io.WriteString(w, `{"version":"`+output+`","data":[{"id":"`+r.Header.Get("X-Route")+`","owned_by":"`+output+`","root":"`+output+`"}]}`)
 	}))
 	defer s.Close()
-	api, err := newAPI(Target{URL: s.URL, Headers: []Header{{"X-Route", "big-model-of-8b"}}}, key)
+	api, err := newAPI(Target{Known: supported.Engines(), URL: s.URL, Headers: []Header{{"X-Route", "big-model-of-8b"}}}, key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +196,7 @@ func TestAServerThatHangsOrDripsIsGivenUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				api, err := newAPI(Target{URL: "http://engine.test"}, "")
+				api, err := newAPI(Target{Known: supported.Engines(), URL: "http://engine.test"}, "")
 				if err != nil {
 					t.Fatal(err)
 				}

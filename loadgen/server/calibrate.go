@@ -98,7 +98,7 @@ const lead = "a\n"
 // known route.
 func (c counter) byTokenizer() []way {
 	var ways []way
-	for _, route := range tokenizerRoutes() {
+	for _, route := range tokenizerRoutes(c.Target.Known) {
 		leading := 0
 		ways = append(ways, way{traffic.ByTokenizer, func(ctx context.Context, text string) (int, error) {
 			if leading == 0 {
@@ -208,7 +208,7 @@ var errUncounted = errors.New("the server does not count prompt tokens")
 
 // promptTokens returns the prompt length that the answer to a request reports.
 func (c counter) promptTokens(ctx context.Context, p openai.Params) (int, error) {
-	p.Endpoint, p.Model, p.Engine, p.Fields = c.Target.Endpoint, c.Served.Model.ID, c.Served.Engine, c.Served.Fields
+	p.Endpoint, p.Model, p.Vendor, p.Fields = c.Target.Endpoint, c.Served.Model.ID, VendorOf(c.Target.Known, c.Served.Engine), c.Served.Fields
 	p.Omit = c.Served.Omit
 	p.MaxTokens, p.TopP = 1, 1
 	body, err := openai.Body(p)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/traffic"
 )
@@ -77,7 +78,7 @@ func scaleFor(t *testing.T, c http.Handler, sample string, template *traffic.Tem
 	}
 	defer client.Close()
 	scale, err := Calibration{
-		Target: Target{URL: upstream.URL, Endpoint: openai.Chat}, Served: Served{Model: Model{ID: "m"}, Engine: "vllm"},
+		Target: Target{Known: supported.Engines(), URL: upstream.URL, Endpoint: openai.Chat}, Served: Served{Model: Model{ID: "m"}, Engine: "vllm"},
 		Client: client, Stream: true, Sample: sample, Template: template,
 	}.Scale(t.Context())
 	if err != nil {

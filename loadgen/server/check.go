@@ -96,7 +96,7 @@ func (c *checker) ask(ctx context.Context) error {
 	seems := c.api.detect(ctx, m)
 	c.health(ctx, seems)
 	c.engine(seems, m)
-	c.probe.base.Model, c.probe.base.Engine = m.ID, c.found.Engine
+	c.probe.base.Model, c.probe.base.Vendor = m.ID, VendorOf(c.target.Known, c.found.Engine)
 	c.probe.base.Endpoint, c.probe.base.Fields = c.target.Endpoint, []openai.Field{}
 	if err := c.fields(ctx); err != nil {
 		return err

@@ -6,22 +6,25 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/umascope/umascope/exporter/engine/spec"
 )
 
 // part is an option, an argument or a variable, with all its values in order.
 type part struct {
 	program, name string
 	values        []string
-	listed        engineOption
+	listed        spec.Option
 }
 
 // open reports whether the values may be kept as they are.
 func (p part) open() bool {
-	return p.listed.form != hiddenValue && !slices.ContainsFunc(p.values, func(v string) bool { return !p.listed.fits(v) })
+	return p.listed.Value != spec.HiddenValue && !slices.ContainsFunc(p.values, func(v string) bool { return !fits(p.listed, v) })
 }
 
 // commandLine is a parsed command line.
 type commandLine struct {
+	known       spec.Engines
 	program     string
 	options     []part
 	environment []part
@@ -29,8 +32,8 @@ type commandLine struct {
 
 // readLine reads a command line: the launchers of the engine, such as sudo, numactl or docker run, then the engine. It
 // does not read shell scripts: bash -c "…" has one option with one value.
-func readLine(argv []string) commandLine {
-	var l commandLine
+func readLine(known spec.Engines, argv []string) commandLine {
+	l := commandLine{known: known}
 	l.read(argv, "")
 	return l
 }
@@ -44,7 +47,7 @@ func (l *commandLine) read(words []string, image string) {
 	if image != "" { // the image's own program precedes the first word, which may be anything
 		first, behind = "entrypoint", 0
 	}
-	if start, at := containerCommand(words); at > 0 {
+	if start, at := containerCommand(l.known, words); at > 0 {
 		if start > 0 {
 			l.group(first, words[behind:start], nil, true)
 		}
@@ -56,19 +59,19 @@ func (l *commandLine) read(words []string, image string) {
 		}
 		return
 	}
-	at := slices.IndexFunc(words, func(word string) bool { return enginesOf(word) != nil })
+	at := slices.IndexFunc(words, func(word string) bool { return l.known.OfCommand(word) != nil })
 	if at > 0 {
 		l.group(first, words[behind:at], nil, true)
 	}
 	if at >= 0 {
 		l.program = path.Base(words[at])
-		l.group("", words[at+1:], tableOf(enginesOf(words[at])), false)
+		l.group("", words[at+1:], tableOf(l.known.OfCommand(words[at])), false)
 		return
 	}
 	if image == "" {
 		l.program = first
 	}
-	l.group("", words[behind:], tableOf(enginesOfImage(image)), false)
+	l.group("", words[behind:], tableOf(l.known.OfImage(image)), false)
 }
 
 // group reads the options and arguments of one program. After the launcher env, A=b sets a variable.
@@ -86,7 +89,7 @@ func (l *commandLine) group(program string, words []string, known optionTable, l
 			return
 		}
 		arguments++
-		l.option(program, fmt.Sprintf("argument %d", arguments), word, engineOption{})
+		l.option(program, fmt.Sprintf("argument %d", arguments), word, spec.Option{})
 	}
 	for i := 0; i < len(words); i++ {
 		if words[i] == "--" {
@@ -102,13 +105,13 @@ func (l *commandLine) group(program string, words []string, known optionTable, l
 		}
 		o, listed := known[name]
 		if listed {
-			name = o.names[0]
+			name = o.Names[0]
 		}
-		if !attached && i+1 < len(words) && words[i+1] != "--" && !optionLike(words[i+1]) && !assigns(words[i+1]) && (o.form != toggleValue || o.fits(words[i+1])) {
+		if !attached && i+1 < len(words) && words[i+1] != "--" && !optionLike(words[i+1]) && !assigns(words[i+1]) && (o.Value != spec.ToggleValue || fits(o, words[i+1])) {
 			i++
 			value, attached = words[i], true
 		}
-		if !attached && o.form == toggleValue {
+		if !attached && o.Value == spec.ToggleValue {
 			value = "on"
 		}
 		l.option(program, name, value, o)
@@ -116,16 +119,19 @@ func (l *commandLine) group(program string, words []string, known optionTable, l
 }
 
 // option adds a value of an option.
-func (l *commandLine) option(program, name, value string, o engineOption) {
+func (l *commandLine) option(program, name, value string, o spec.Option) {
 	l.options = addPart(l.options, part{program: program, name: name, values: []string{value}, listed: o})
 }
 
 // variable adds a variable of the environment.
 func (l *commandLine) variable(name, value string) {
-	i := slices.IndexFunc(variables(), func(o engineOption) bool { return o.names[0] == name })
 	one := part{name: name, values: []string{value}}
-	if i >= 0 {
-		one.listed = variables()[i]
+	for _, e := range l.known {
+		for _, o := range e.CommandLine.Variables {
+			if o.Names[0] == name {
+				one.listed = o
+			}
+		}
 	}
 	l.environment = slices.DeleteFunc(l.environment, func(p part) bool { return p.name == name }) // the last value wins
 	l.environment = append(l.environment, one)

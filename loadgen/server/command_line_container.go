@@ -4,15 +4,17 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/umascope/umascope/exporter/engine/spec"
 )
 
 // containerCommand finds docker run, exec or create in a command line: the position of the tool and the position of
 // that word, which is 0 if there is none. Words before the tool belong to its launcher, such as sudo.
-func containerCommand(words []string) (start, at int) {
+func containerCommand(known spec.Engines, words []string) (start, at int) {
 	start = slices.IndexFunc(words, func(word string) bool {
 		return slices.Contains([]string{"docker", "podman", "nerdctl"}, path.Base(word))
 	})
-	if start < 0 || slices.ContainsFunc(words[:start], func(word string) bool { return enginesOf(word) != nil }) {
+	if start < 0 || slices.ContainsFunc(words[:start], func(word string) bool { return known.OfCommand(word) != nil }) {
 		return 0, 0
 	}
 	withValue := []string{"-c", "-H", "-l", "--context", "--config", "--host", "--connection", "--url", "--log-level", "--namespace"}
@@ -43,12 +45,12 @@ func containerToggles() []string {
 // container reads the options of a command that runs a program in a container, and returns the remaining words: the
 // image or the container, then the program.
 func (l *commandLine) container(tool string, words []string) []string {
-	l.option(tool, "command", words[0], engineOption{})
+	l.option(tool, "command", words[0], spec.Option{})
 	for i := 1; i < len(words); i++ {
 		word := words[i]
 		if letters := strings.TrimPrefix(word, "-"); len(letters) > 1 && strings.Trim(letters, "ditPq") == "" {
 			for _, letter := range letters { // several in one word, as -it
-				l.option(tool, "-"+string(letter), "", engineOption{})
+				l.option(tool, "-"+string(letter), "", spec.Option{})
 			}
 			continue
 		}
@@ -58,7 +60,7 @@ func (l *commandLine) container(tool string, words []string) []string {
 			if words[0] == "exec" {
 				what = "container"
 			}
-			l.option(tool, what, word, engineOption{})
+			l.option(tool, what, word, spec.Option{})
 			return words[i:]
 		}
 		if !attached && !slices.Contains(containerToggles(), name) && i+1 < len(words) {
@@ -66,12 +68,12 @@ func (l *commandLine) container(tool string, words []string) []string {
 			value = words[i]
 		}
 		if name != "-e" && name != "--env" {
-			l.option(tool, name, value, engineOption{})
+			l.option(tool, name, value, spec.Option{})
 			continue
 		}
 		variable, content, set := strings.Cut(value, "=")
 		if !variablePattern.MatchString(variable) {
-			l.option(tool, name, value, engineOption{})
+			l.option(tool, name, value, spec.Option{})
 			continue
 		}
 		if !set {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/umascope/umascope/exporter/engine/supported"
 )
 
 // testKey is the key of tests.
@@ -15,7 +17,7 @@ func testKey() ProvenanceKey { return ProvenanceKey{[]byte("0123456789abcdef0123
 // shown are the options of a command line as a person reads them: listed ones with their values, others with ?.
 func shown(argv ...string) []string {
 	var all []string
-	for _, o := range testKey().Process("engine", "plan", argv, nil).Options {
+	for _, o := range testKey().Process(supported.Engines(), "engine", "plan", argv, nil).Options {
 		text := strings.TrimSpace(o.Program + " " + o.Name)
 		if len(o.Values) > 0 {
 			text += "=" + strings.Join(o.Values, "|")
@@ -69,7 +71,9 @@ func TestListedOptionsKeepTheirValuesWhateverTheirSpelling(t *testing.T) {
 
 func TestOptionsAreComparedWhateverTheirOrder(t *testing.T) {
 	k := testKey()
-	read := func(argv string) any { return k.Process("engine", "plan", strings.Fields(argv), nil) }
+	read := func(argv string) any {
+		return k.Process(supported.Engines(), "engine", "plan", strings.Fields(argv), nil)
+	}
 	same := read("vllm serve m --slow a --fast b --slow c")
 	if got := read("vllm serve m --fast b --slow=a --slow c"); !reflect.DeepEqual(got, same) {
 		t.Errorf("%+v\n%+v", got, same)
@@ -79,7 +83,7 @@ func TestOptionsAreComparedWhateverTheirOrder(t *testing.T) {
 			t.Errorf("%s reads as the same", other)
 		}
 	}
-	if testOther := (ProvenanceKey{[]byte("another")}); testOther.ID() == k.ID() || reflect.DeepEqual(testOther.Process("engine", "plan", []string{"a", "b"}, nil), k.Process("engine", "plan", []string{"a", "b"}, nil)) {
+	if testOther := (ProvenanceKey{[]byte("another")}); testOther.ID() == k.ID() || reflect.DeepEqual(testOther.Process(supported.Engines(), "engine", "plan", []string{"a", "b"}, nil), k.Process(supported.Engines(), "engine", "plan", []string{"a", "b"}, nil)) {
 		t.Error("two keys make the same hashes")
 	}
 }
@@ -89,7 +93,7 @@ func TestVariablesAreFoundWhereverTheyAreSet(t *testing.T) {
 		"docker run -e OLLAMA_NUM_PARALLEL=4 --env=HF_TOKEN=hunter2 -eUSER ollama/ollama serve",
 		"/usr/bin/env -i OLLAMA_NUM_PARALLEL=4 HF_TOKEN=hunter2 USER=x ollama serve",
 	} {
-		p := testKey().Process("engine", "plan", strings.Fields(argv), map[string]string{"HF_TOKEN": "of the tool"})
+		p := testKey().Process(supported.Engines(), "engine", "plan", strings.Fields(argv), map[string]string{"HF_TOKEN": "of the tool"})
 		var names []string
 		for _, v := range p.Environment {
 			names = append(names, v.Name+strings.Join(v.Values, ""))
@@ -101,7 +105,7 @@ func TestVariablesAreFoundWhereverTheyAreSet(t *testing.T) {
 			t.Errorf("%s: HF_TOKEN is not that of the process", argv)
 		}
 	}
-	inherited := testKey().Inherited([]string{"vllm"}, []string{"VLLM_USE_V1=1", "SSH_CLIENT=x", "HF_TOKEN=hunter2"})
+	inherited := testKey().Inherited(supported.Engines(), []string{"vllm"}, []string{"VLLM_USE_V1=1", "SSH_CLIENT=x", "HF_TOKEN=hunter2"})
 	if len(inherited) != 2 || inherited[1].Name != "VLLM_USE_V1" || inherited[1].Values[0] != "1" {
 		t.Errorf("%+v", inherited)
 	}
@@ -139,7 +143,7 @@ func FuzzArgv(f *testing.F) {
 			return // of a container: the name of a variable is told
 		}
 		written := func(argv []string, env map[string]string) string {
-			out, err := json.Marshal(k.Process("engine", "plan", argv, env))
+			out, err := json.Marshal(k.Process(supported.Engines(), "engine", "plan", argv, env))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -153,9 +157,9 @@ func FuzzArgv(f *testing.F) {
 				}
 			}
 		}
-		_, container := containerCommand(words)
-		_, starts := containerCommand([]string{"docker", value})
-		if container > 0 || starts > 0 || enginesOf(value) != nil || slices.Contains(words, "--") {
+		_, container := containerCommand(supported.Engines(), words)
+		_, starts := containerCommand(supported.Engines(), []string{"docker", value})
+		if container > 0 || starts > 0 || supported.Engines().OfCommand(value) != nil || slices.Contains(words, "--") {
 			return // docker takes the next word whatever it is, and an engine begins a command line of its own
 		}
 		for _, option := range []string{"--some-option", "--max-model-len"} {

@@ -11,7 +11,6 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
-	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/openai"
 )
 
@@ -21,39 +20,23 @@ const (
 	longestSetting = 200 // bytes of a value
 )
 
-// sglangSettings are the members of SGLang's answer (its server arguments, python/sglang/srt/server_args.py) that
-// decide what a run measures. It is a list of those that may be kept, since the answer also contains API keys.
-func sglangSettings() []string {
-	return []string{
-		"attention_backend", "chunked_prefill_size", "context_length", "cuda_graph_max_bs", "decode_attention_backend", "disable_cuda_graph",
-		"disable_overlap_schedule", "disable_radix_cache", "disaggregation_mode", "dp_size", "dtype", "enable_hierarchical_cache",
-		"enable_mixed_chunk", "enable_torch_compile", "ep_size", "hicache_io_backend", "hicache_ratio", "hicache_size",
-		"hicache_storage_backend", "hicache_write_policy", "kv_cache_dtype", "load_format", "max_prefill_tokens", "max_running_requests",
-		"max_total_num_tokens", "max_total_tokens", "mem_fraction_static", "page_size", "pp_size", "prefill_attention_backend",
-		"quantization", "sampling_backend", "schedule_conservativeness", "schedule_policy", "speculative_algorithm",
-		"speculative_eagle_topk", "speculative_num_draft_tokens", "speculative_num_steps", "stream_interval", "tp_size",
-	}
-}
-
-// llamaSettings are the members of llama.cpp's GET /props that are kept (tools/server/README.md).
-func llamaSettings() []string { return []string{"build_info", "total_slots"} }
-
-// configured reads the engine's settings, under the engine's own names: vLLM's from the labels of its info series,
-// SGLang's from its server arguments, llama.cpp's from its properties. TensorRT-LLM and Dynamo do not expose their
-// settings over HTTP. It returns nil if there are none.
+// configured reads the engine's settings, under the engine's own names: from the labels of a series, or from members of a
+// JSON object. A user may choose openai for an engine whose fields are plain. It returns nil if there are none.
 func (a *api) configured(ctx context.Context, engine string) map[string]string {
 	var reported map[string]string
-	switch engine {
-	case "vllm":
-		reported = infoLabels(a.fetch(ctx, metricsPath).okBody(), metric.ForeignVLLMCacheConfigInfo)
-	case "sglang":
-		for _, path := range []string{"/server_info", "/get_server_info"} { // the newer name first
-			if reported = members(a.fetch(ctx, path).okBody(), sglangSettings()); reported != nil {
+	for _, e := range a.known {
+		plain := engine == openai.EngineOpenAI && e.Request != nil && e.Request.Plain
+		if e.Name != engine && !plain {
+			continue
+		}
+		if info := e.Settings.Info; info != "" {
+			reported = infoLabels(a.fetch(ctx, metricsPath).okBody(), info)
+		}
+		for _, path := range e.Settings.Paths {
+			if reported = members(a.fetch(ctx, path).okBody(), e.Settings.Members); reported != nil {
 				break
 			}
 		}
-	case openai.EngineLlamaCPP, openai.EngineOpenAI: // a user may choose openai for llama.cpp, whose fields are plain
-		reported = members(a.fetch(ctx, metric.ForeignLlamaCPPPropertiesPath).okBody(), llamaSettings())
 	}
 	for name, value := range reported {
 		reported[name] = a.secrets.Text(value)

@@ -3,6 +3,8 @@ package server
 import (
 	"encoding/json"
 	"testing"
+
+	"github.com/umascope/umascope/exporter/engine/supported"
 )
 
 func TestContextIsAskedOfServersThatDoNotListIt(t *testing.T) {
@@ -97,7 +99,13 @@ func FuzzContext(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var listed listedModel
 		_ = json.Unmarshal(body, &listed) // what is no model has no context
-		for _, tokens := range []int{propsContext(body), loadedContext(body, "m"), listed.context()} {
+		read := []int{listed.context()}
+		for _, e := range supported.Engines() {
+			if e.Context != nil {
+				read = append(read, int(wholeTokens(e.Context.Read(body, "m"))))
+			}
+		}
+		for _, tokens := range read {
 			if tokens < 0 || tokens > 0 && !json.Valid(body) {
 				t.Errorf("%d tokens from %q", tokens, body)
 			}

@@ -4,13 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
 	"time"
 
-	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 )
@@ -30,6 +29,7 @@ const detectTimeout = 20 * time.Second
 type clue struct {
 	rundir.Clue
 	weight int
+	plain  bool // the engine takes plain request fields
 }
 
 // detection is the engine that a server seems to be.
@@ -46,7 +46,8 @@ type inspection struct {
 	api     *api
 	clues   []clue
 	gateway string
-	metrics string // path of the page that shows the engine
+	metrics string           // path of the page that shows the engine
+	answers map[string]reply // by path
 }
 
 // detect identifies the engine by the server's behaviour. A server that cannot be identified is openai, whose fields
@@ -56,8 +57,11 @@ func (a *api) detect(ctx context.Context, m Model) detection {
 	defer cancel()
 	i := &inspection{api: a.within(a.detection / 2)} // a page that hangs leaves time for the others
 	i.owner(m)
-	i.own(ctx)
-	i.health(ctx)
+	i.traits(ctx, false)
+	i.gateways(ctx)
+	if i.gateway != gatewayLiteLLM { // it would send a request to each of its models
+		i.traits(ctx, true)
+	}
 	i.pages(ctx)
 	if i.best().weight < weightName {
 		i.manners(ctx)
@@ -78,7 +82,7 @@ func (i *inspection) best() clue {
 	best := clue{Clue: rundir.Clue{Engine: openai.EngineOpenAI}}
 	for _, c := range i.clues {
 		if sums[c.Engine] > best.weight {
-			best = clue{c.Clue, sums[c.Engine]}
+			best = clue{Clue: c.Clue, weight: sums[c.Engine]}
 		}
 	}
 	return best
@@ -93,12 +97,12 @@ func (d detection) facts() []rundir.Clue {
 	return facts
 }
 
-// contradiction returns the clue that contradicts an engine, or "" if none has weight. A llama.cpp server does not
-// contradict openai, since llama.cpp takes plain request fields.
+// contradiction returns the clue that contradicts an engine, or "" if none has weight. An engine that takes plain request
+// fields does not contradict openai.
 func (d detection) contradiction(engine string) string {
 	var against []string
 	for _, c := range d.clues {
-		plain := c.Engine == openai.EngineLlamaCPP && engine == openai.EngineOpenAI
+		plain := c.plain && engine == openai.EngineOpenAI
 		if c.Engine != engine && c.weight >= weightName && !plain {
 			against = append(against, c.Says+" ("+c.Engine+")")
 		}
@@ -107,178 +111,183 @@ func (d detection) contradiction(engine string) string {
 }
 
 func (i *inspection) note(engine string, weight int, format string, values ...any) {
-	i.clues = append(i.clues, clue{rundir.Clue{Engine: engine, Says: printable(fmt.Sprintf(format, values...))}, weight})
+	i.clues = append(i.clues, clue{Clue: rundir.Clue{Engine: engine, Says: printable(fmt.Sprintf(format, values...))}, weight: weight})
+}
+
+// found records a clue to a known engine; one whose requests have no fields of their own counts as openai.
+func (i *inspection) found(e spec.Engine, weight int, format string, values ...any) {
+	i.note(flagName(e), weight, format, values...)
+	i.clues[len(i.clues)-1].plain = e.Request == nil || e.Request.Plain
+}
+
+// flagName is the value of --engine for an engine.
+func flagName(e spec.Engine) string {
+	if e.Request == nil {
+		return openai.EngineOpenAI
+	}
+	return e.Name
 }
 
 // owner checks the name that the engine lists as the owner of its models.
 func (i *inspection) owner(m Model) {
-	if engine := metric.ForeignEngineOfOwner(m.OwnedBy); engine != "" {
-		i.note(engine, weightName, "its models are owned by %q", m.OwnedBy)
+	if e, is := i.api.known.OfOwner(strings.TrimSuffix(m.OwnedBy, spec.SimulatedSuffix)); is && e.Request != nil {
+		i.found(e, weightName, "its models are owned by %q", m.OwnedBy)
 	}
 }
 
-// health looks for the workers that Dynamo's frontend lists:
-//
-//	{"status":"healthy","endpoints":["dyn://dynamo.backend.generate"],"instances":[{"component":"backend","instance_id":7}]}
-//
-// It does not request the route from LiteLLM, which would send a request to each of its models.
-func (i *inspection) health(ctx context.Context) {
-	if i.gateway == gatewayLiteLLM {
-		return
-	}
-	answer := i.api.fetch(ctx, "/health")
-	var listed struct {
-		Endpoints []string         `json:"endpoints"`
-		Instances []map[string]any `json:"instances"`
-	}
-	if json.Unmarshal(answer.body, &listed) == nil && (listed.Endpoints != nil || listed.Instances != nil) {
-		i.note("dynamo", weightTrait, "/health lists workers")
-	}
-}
-
-// page is a page of metrics whose series names identify an engine.
-type page struct{ path, prefix, engine string }
-
-// pages checks the pages of metrics. TensorRT-LLM serves the content of /metrics only once, to the first client, and a
-// probe must not take it. So its other page is checked first, and if it identifies TensorRT-LLM, no further page is
-// requested.
-func (i *inspection) pages(ctx context.Context) {
-	if i.has(ctx, page{metric.ForeignTensorRTLLMPagePath, metric.ForeignTensorRTLLMPrefix, "trtllm"}) || i.best().Engine == "trtllm" {
-		return
-	}
-	body := i.api.fetch(ctx, metricsPath).okBody()
-	for _, p := range []page{
-		{metricsPath, metric.ForeignDynamoFrontendPrefix, "dynamo"},
-		{metricsPath, metric.ForeignVLLMPrefix, "vllm"},
-		{metricsPath, metric.ForeignSGLangPrefix, "sglang"},
-		{metricsPath, metric.ForeignLlamaCPPPrefix, openai.EngineLlamaCPP},
-	} {
-		if p.on(body) {
-			i.metrics = p.path
-			i.note(p.engine, weightTrait, "%s has series %s…", p.path, p.prefix)
-			return // a worker of Dynamo shows its engine's series too
+// traits looks for answers that only one engine gives. Costly ones are at paths that a gateway may turn into requests to
+// its models.
+func (i *inspection) traits(ctx context.Context, costly bool) {
+	for _, e := range i.api.known {
+		for _, trait := range e.Identity.Traits {
+			if trait.Costly != costly {
+				continue
+			}
+			answer := i.ask(ctx, trait.Path)
+			if says := trait.Shows(answer.status, answer.body); says != "" {
+				i.found(e, weightTrait, "%s", says)
+			}
+		}
+		if own := e.Identity.Server; !costly && own != "" && strings.EqualFold(i.ask(ctx, "/").header.Get("Server"), own) {
+			i.found(e, weightTrait, "it calls itself %s", own)
 		}
 	}
 }
 
-// metricsPath is where most servers have their metrics.
-const metricsPath = "/metrics"
-
-func (i *inspection) has(ctx context.Context, p page) bool {
-	body := i.api.fetch(ctx, p.path).okBody()
-	switch {
-	case p.on(body):
-		i.note(p.engine, weightTrait, "%s has series %s…", p.path, p.prefix)
-	case p.engine == "trtllm" && hasUnprefixed(body):
-		i.note(p.engine, weightTrait, "%s has the series of TensorRT-LLM without %s", p.path, p.prefix)
-	default:
-		return false
+// gateways looks for answers of gateways.
+func (i *inspection) gateways(ctx context.Context) {
+	for _, e := range i.api.known {
+		if g := e.Identity.Gateway; g != nil && g.Is(i.ask(ctx, g.Path).okBody()) {
+			i.through(g.Name, g.Because)
+		}
 	}
-	i.metrics = p.path
-	return true
+	root := i.ask(ctx, "/")
+	i.smg(root.header)
+	i.liteLLM(root.okBody())
 }
 
-// hasUnprefixed reports whether the page is one of a release of TensorRT-LLM whose series have no prefix.
-func hasUnprefixed(body []byte) bool {
+// ask requests a path once.
+func (i *inspection) ask(ctx context.Context, path string) reply {
+	if i.answers == nil {
+		i.answers = map[string]reply{}
+	}
+	answer, asked := i.answers[path]
+	if !asked {
+		answer = i.api.fetch(ctx, path)
+		i.answers[path] = answer
+	}
+	return answer
+}
+
+// metricsPath is where most servers have their metrics.
+const metricsPath = spec.DefaultPath
+
+// pages checks the pages of metrics. An engine may serve the content of metricsPath only once, to the first client, and a
+// probe must not take it. So pages at other paths are checked first, and if they or another clue identify such an engine, no
+// further page is requested. A program that passes on the series of another one has its own page first.
+func (i *inspection) pages(ctx context.Context) {
+	for _, e := range i.api.known {
+		if e.HasAPI() && e.Metrics.Path != "" && i.page(e, i.ask(ctx, e.Metrics.Path).okBody()) {
+			return
+		}
+	}
+	if best, is := i.api.known.Find(i.best().Engine); is && best.Metrics.Draining != nil {
+		return
+	}
+	body := i.ask(ctx, metricsPath).okBody()
+	for _, around := range []bool{true, false} {
+		for _, e := range i.api.known {
+			if e.HasAPI() && e.Metrics.Path == "" && (e.Metrics.Around != nil) == around && i.page(e, body) {
+				return
+			}
+		}
+	}
+}
+
+// page reports whether a page is an engine's, by the first form of its page, or by a form without a prefix, and records it.
+func (i *inspection) page(e spec.Engine, body []byte) bool {
+	for at, form := range e.Metrics.Forms {
+		switch {
+		case at == 0 && begins(body, form.Prefix):
+			i.found(e, weightTrait, "%s has series %s…", e.PagePath(), form.Prefix)
+		case len(form.Names) > 0 && hasUnprefixed(body, form):
+			i.found(e, weightTrait, "%s has the series of %s without %s", e.PagePath(), e.Title, form.Prefix)
+		default:
+			continue
+		}
+		i.metrics = e.PagePath()
+		return true
+	}
+	return false
+}
+
+// hasUnprefixed reports whether a page has a series of a form whose series have no prefix.
+func hasUnprefixed(body []byte, form spec.Form) bool {
 	for line := range bytes.Lines(body) {
 		name, labels, _ := bytes.Cut(line, []byte("{"))
 		for _, end := range []string{"_bucket", "_sum", "_count"} {
 			name = bytes.TrimSuffix(name, []byte(end))
 		}
-		if metric.ForeignTensorRTLLMUnprefixed(string(name)) && bytes.Contains(labels, []byte(metric.ForeignLabelEngineType+`="`)) {
+		if form.Owns(string(name)) && bytes.Contains(labels, []byte(form.Mark+`="`)) {
 			return true
 		}
 	}
 	return false
 }
 
-// on reports whether a line of the page begins with the prefix, or names it in a TYPE comment.
-func (p page) on(body []byte) bool {
+// begins reports whether a line of the page begins with the prefix, or names it in a TYPE comment.
+func begins(body []byte, prefix string) bool {
 	for line := range bytes.Lines(body) {
-		if bytes.HasPrefix(line, []byte(p.prefix)) || bytes.HasPrefix(line, []byte("# TYPE "+p.prefix)) {
+		if bytes.HasPrefix(line, []byte(prefix)) || bytes.HasPrefix(line, []byte("# TYPE "+prefix)) {
 			return true
 		}
 	}
 	return false
 }
 
-// own looks for answers that only one server gives. Servers without fields of their own count as openai.
-func (i *inspection) own(ctx context.Context) {
-	var info struct {
-		Tokenizer    *string `json:"tokenizer_path"`
-		IsGeneration *bool   `json:"is_generation"`
-	}
-	if json.Unmarshal(i.api.fetch(ctx, "/get_model_info").okBody(), &info) == nil && info.Tokenizer != nil && info.IsGeneration != nil {
-		i.note("sglang", weightTrait, "it answers at /get_model_info")
-	}
-	i.sglangRouter(ctx)
-	root := i.api.fetch(ctx, "/")
-	i.smg(root.header)
-	i.liteLLM(root.okBody())
-	if server := root.header.Get("Server"); strings.EqualFold(server, "llama.cpp") {
-		i.note(openai.EngineLlamaCPP, weightTrait, "it calls itself llama.cpp")
-	}
-	if string(bytes.TrimSpace(root.okBody())) == "Ollama is running" {
-		i.note(openai.EngineOpenAI, weightTrait, "it calls itself Ollama")
-	}
-}
-
-// manners examines the error for a request without a prompt, which no server can answer. Python servers list the
-// missing fields, each in an envelope of its own. Rust's decoder has its own messages, which every server written in
-// Rust shares: Dynamo and most gateways.
+// manners examines the error for a request without a prompt, which no server can answer. Rust's decoder has its own
+// messages, which every server written in Rust shares, engines as well as most gateways.
 func (i *inspection) manners(ctx context.Context) {
 	answer := i.api.send(ctx, http.MethodPost, "/v1/chat/completions", []byte("{}"))
 	if answer.header.Get("X-Litellm-Call-Id") != "" {
 		i.through(gatewayLiteLLM, "its errors have the header x-litellm-call-id")
 	}
-	var output struct {
-		Object string          `json:"object"`
-		Error  json.RawMessage `json:"error"`
-	}
 	if answer.status/100 != 4 {
 		return
 	}
-	_ = json.Unmarshal(answer.body, &output) // text that is not JSON has neither
-	fastAPI := bytes.Contains(answer.body, []byte("'missing'"))
-	switch {
-	case bytes.Contains(answer.body, []byte("missing field `m")):
+	if bytes.Contains(answer.body, []byte("missing field `m")) {
 		i.note(openai.EngineOpenAI, weightManner, "its errors are those of a server written in Rust")
-	case fastAPI && output.Object == "error":
-		i.note("trtllm", weightManner, "its errors are flat objects of FastAPI")
-	case fastAPI && len(output.Error) > 0:
-		i.note("vllm", weightManner, "its errors are wrapped objects of FastAPI")
+		return
+	}
+	for _, e := range i.api.known {
+		if e.Identity.Manner == nil {
+			continue
+		}
+		if says := e.Identity.Manner(answer.body); says != "" {
+			i.found(e, weightManner, "%s", says)
+			return
+		}
 	}
 }
 
-// version returns the engine's version: from a route for it in vLLM, TensorRT-LLM and Ollama, from the description of
-// Dynamo's API, or from llama.cpp's properties; "" for others.
+// version returns the version that an engine reports about itself; "" for none. A server that is no known engine, or whose
+// engine says nothing about itself, may have one at the path of any server, or be an engine without fields of its own.
 func (a *api) version(ctx context.Context, engine string) string {
-	if engine == "dynamo" {
-		return a.documentedVersion(ctx, "NVIDIA Dynamo OpenAI Frontend")
-	}
-	if engine == openai.EngineLlamaCPP {
-		return a.build(ctx)
-	}
-	for _, path := range []string{metric.ForeignVersionPath, "/api/version"} {
-		var answer struct {
-			Version string `json:"version"`
+	abouts := []*spec.About{spec.AboutVersion()}
+	if known, is := a.known.Find(engine); is && known.Identity.About != nil {
+		abouts[0] = known.Identity.About
+	} else {
+		for _, e := range a.known {
+			if e.Request == nil && e.Identity.About != nil {
+				abouts = append(abouts, e.Identity.About)
+			}
 		}
-		if json.Unmarshal(a.fetch(ctx, path).okBody(), &answer) == nil && answer.Version != "" {
-			return printable(a.secrets.Text(answer.Version))
+	}
+	for _, about := range abouts {
+		body := a.fetch(ctx, about.Path).okBody()
+		if facts, err := about.Read(body); body != nil && err == nil && facts.Version != "" {
+			return printable(a.secrets.Text(facts.Version))
 		}
 	}
 	return ""
-}
-
-// build reads the build from llama.cpp's GET /props, or "" if it is not shown, as behind a key:
-//
-//	{"total_slots":2,"build_info":"b6500-4b8560a2"}
-func (a *api) build(ctx context.Context) string {
-	var properties struct {
-		Build string `json:"build_info"`
-	}
-	if json.Unmarshal(a.fetch(ctx, metric.ForeignLlamaCPPPropertiesPath).okBody(), &properties) != nil {
-		return ""
-	}
-	return printable(a.secrets.Text(properties.Build))
 }

@@ -4,11 +4,11 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/openai"
 )
 
@@ -34,7 +34,7 @@ func pathServerOf(t *testing.T, key string, texts map[string]string) *api {
 		_, _ = io.WriteString(w, text)
 	}))
 	t.Cleanup(s.Close)
-	api, err := newAPI(Target{URL: s.URL}, key)
+	api, err := newAPI(Target{Known: supported.Engines(), URL: s.URL}, key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestTheQueueOfTensorRTLLMIsLeftToWhoeverReadsIt(t *testing.T) {
 				_, _ = io.WriteString(w, c.page)
 			}
 		}))
-		api, err := newAPI(Target{URL: s.URL}, "")
+		api, err := newAPI(Target{Known: supported.Engines(), URL: s.URL}, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,9 +118,11 @@ func TestTheQueueOfTensorRTLLMIsLeftToWhoeverReadsIt(t *testing.T) {
 }
 
 func TestVersionsAreAskedForWhereEnginesHaveThem(t *testing.T) {
-	for path, want := range map[string]string{"/version": "0.11.0", "/api/version": "0.6.8", "/nowhere": ""} {
-		if got := pathServer(t, map[string]string{path: `{"version":"` + want + `"}`}).version(t.Context(), "vllm"); got != want {
-			t.Errorf("%s: %q", path, got)
+	for _, c := range []struct{ engine, path, want string }{
+		{"vllm", "/version", "0.11.0"}, {"sglang", "/version", "0.5.23"}, {"openai", "/version", "1"}, {"openai", "/api/version", "0.6.8"}, {"vllm", "/nowhere", ""},
+	} {
+		if got := pathServer(t, map[string]string{c.path: `{"version":"` + c.want + `"}`}).version(t.Context(), c.engine); got != c.want {
+			t.Errorf("%+v: %q", c, got)
 		}
 	}
 }
@@ -130,13 +132,13 @@ func FuzzPagesOfMetrics(f *testing.F) {
 	for _, text := range []string{"vllm:a 1\n", "# TYPE vllm:a gauge", "# HELP vllm:a", " vllm:a 1", "up 1\nvllm:a 1", "vllm", ""} {
 		f.Add([]byte(text))
 	}
-	p := page{prefix: "vllm:"}
+	const prefix = "vllm:"
 	f.Fuzz(func(t *testing.T, body []byte) {
 		want := false
 		for _, line := range strings.Split(string(body), "\n") {
-			want = want || strings.HasPrefix(strings.TrimPrefix(line, "# TYPE "), p.prefix) && line != ""
+			want = want || strings.HasPrefix(strings.TrimPrefix(line, "# TYPE "), prefix) && line != ""
 		}
-		if got := p.on(body); got != want {
+		if got := begins(body, prefix); got != want {
 			t.Errorf("%q: %v", body, got)
 		}
 	})
@@ -150,11 +152,10 @@ func TestLlamaCPPTakesPlainFieldsUnderBothNames(t *testing.T) {
 			t.Errorf("taken for %s: %q", engine, says)
 		}
 	}
-	plain, _ := openai.Fields("openai", openai.Chat)
-	if fields, newer := openai.Fields("llamacpp", openai.Chat); !slices.Equal(fields, plain) || len(newer) > 0 {
-		t.Errorf("fields %v and %v, plain ones are %v", fields, newer, plain)
+	if own := VendorOf(supported.Engines(), "llamacpp"); len(own.Fields(openai.Chat))+len(own.Newer) > 0 || own.ChatCap != "" {
+		t.Errorf("fields of its own: %+v", own)
 	}
-	if _, err := openai.Body(openai.Params{Endpoint: openai.Chat, Engine: "llamacpp", Model: "m", Prompt: "p", MaxTokens: 1, TopP: 1}); err != nil {
+	if _, err := openai.Body(openai.Params{Endpoint: openai.Chat, Vendor: VendorOf(supported.Engines(), "llamacpp"), Model: "m", Prompt: "p", MaxTokens: 1, TopP: 1}); err != nil {
 		t.Error(err)
 	}
 }

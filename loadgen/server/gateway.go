@@ -5,16 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"regexp"
 
 	"github.com/umascope/umascope/loadgen/openai"
 )
 
 // Gateways pass requests on to engines of any kind. The engine behind one is reported only if an answer names it.
 const (
-	gatewaySMG          = "smg"
-	gatewaySGLangRouter = "sglang-router"
-	gatewayLiteLLM      = "LiteLLM"
+	gatewaySMG     = "smg"
+	gatewayLiteLLM = "LiteLLM"
 )
 
 // through records a gateway. The clue has no weight, since it identifies no engine.
@@ -40,22 +38,6 @@ func (i *inspection) liteLLM(root []byte) {
 	}
 }
 
-// sglangRouter reads the answer of sglang-router 0.3 to the path where SGLang returns its arguments:
-//
-//	{"router_manager":true,"routers_count":1,"workers_count":1}
-func (i *inspection) sglangRouter(ctx context.Context) {
-	var info struct {
-		RouterManager *bool `json:"router_manager"`
-	}
-	if json.Unmarshal(i.api.fetch(ctx, "/get_server_info").okBody(), &info) == nil && info.RouterManager != nil {
-		i.through(gatewaySGLangRouter, "it answers at /get_server_info as a router")
-	}
-}
-
-// fingerprintOfVLLM matches the system_fingerprint in answers of vLLM 0.32, such as vllm-0.32.0-30e88cc7. Gateways
-// pass it on.
-var fingerprintOfVLLM = regexp.MustCompile(`^vllm-([0-9][0-9A-Za-z.+]{0,63})(-[0-9a-f]{1,64})?$`)
-
 // answer requests one token and looks for an engine in the answer. It returns the engine's version.
 func (i *inspection) answer(ctx context.Context, m Model) string {
 	body, err := openai.Body(openai.Params{Endpoint: openai.Chat, Model: m.ID, Prompt: probePrompt, MaxTokens: 1, TopP: 1})
@@ -73,25 +55,14 @@ func (i *inspection) answer(ctx context.Context, m Model) string {
 	if json.Unmarshal(output.okBody(), &answer) != nil {
 		return ""
 	}
-	parts := fingerprintOfVLLM.FindStringSubmatch(answer.Fingerprint)
-	if parts == nil {
-		return ""
+	for _, e := range i.api.known {
+		if e.Identity.Fingerprint == nil {
+			continue
+		}
+		if version, is := e.Identity.Fingerprint(answer.Fingerprint); is {
+			i.found(e, weightTrait, "its answers have the system_fingerprint %q", answer.Fingerprint)
+			return version
+		}
 	}
-	i.note("vllm", weightTrait, "its answers have the system_fingerprint %q", answer.Fingerprint)
-	return parts[1]
-}
-
-// documentedVersion reads the version in a server's own /openapi.json, if the title is the expected one. Frameworks
-// fill in a version of their own, as FastAPI does with 0.1.0 for vLLM.
-func (a *api) documentedVersion(ctx context.Context, title string) string {
-	var document struct {
-		Info struct {
-			Title   string `json:"title"`
-			Version string `json:"version"`
-		} `json:"info"`
-	}
-	if json.Unmarshal(a.fetch(ctx, "/openapi.json").okBody(), &document) != nil || document.Info.Title != title {
-		return ""
-	}
-	return printable(a.secrets.Text(document.Info.Version))
+	return ""
 }

@@ -219,13 +219,10 @@ func (g *guard) stopped() *stopReason {
 func (g *guard) wait() { g.looks.Wait() }
 
 // denial matches the errors by which servers refuse a model that they do not have, in addition to the statuses 404 and
-// 503:
+// 503. Those of engines are in their packages; gateways write
 //
 //	LiteLLM   400  Invalid model name passed in model=gone
 //	smg       404  No worker available for model 'gone' (code model_not_found)
-//	vLLM      404  The model `gone` does not exist.
-//	Dynamo    404  Model not found
-//	Dynamo    503  Model `m` is not ready to serve requests yet; Service temporarily unavailable
 var denial = regexp.MustCompile(`(?i)invalid model name|no worker available for model|model .*(not found|does not exist|not ready to serve)`)
 
 // deniesModel reports whether an answer suggests that the server no longer has the model.
@@ -237,19 +234,10 @@ func deniesModel(result openai.Result) bool {
 	return result.ErrorCode == "model_not_found" || denial.MatchString(result.Record.Error)
 }
 
-// limitCode matches the error codes and types of OpenAI and llama.cpp for a prompt that is too long.
+// limitCode matches the error codes and types for a prompt that is too long.
 var limitCode = regexp.MustCompile(`^(context_length_exceeded|exceed_context_size_error|context_window_exceeded)$`)
 
-// limitText matches the error texts of servers that send no such code. From their sources and issues:
-//
-//	vLLM          This model's maximum context length is 8192 tokens. However, you requested …
-//	vLLM          The decoder prompt (length 9000) is longer than the maximum model length of 8192.
-//	TensorRT-LLM  The sum of prompt length (9351.0), query length (0) should not exceed max_num_tokens (8192)
-//	TensorRT-LLM  Prompt length (5056) exceeds maximum input length (2048)
-//	SGLang        The input (9000 tokens) is longer than the model's context length (8192 tokens).
-//	SGLang        Input length (9000 tokens) exceeds the maximum allowed length (8186 tokens)
-//	SGLang        Requested token count exceeds the model's maximum context length of 8192 tokens.
-//	llama.cpp     the request exceeds the available context size
+// limitText matches the error texts of servers that send no such code; the packages of engines have theirs.
 var limitText = regexp.MustCompile(`(?i)maximum context length|longer than the (maximum model length|model's context length)|` +
 	`should not exceed max_num_tokens|(prompt|input) length \([0-9.]+( tokens)?\) exceeds|exceeds the available context size|` +
 	`prompt is too long|prompt has [0-9]+ tokens`)

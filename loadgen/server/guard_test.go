@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/openai"
 )
 
@@ -15,20 +16,22 @@ func refused(text string) openai.Result {
 	return openai.Result{Record: openai.Record{Status: openai.StatusHTTP, HTTPStatus: http.StatusBadRequest, Error: text}}
 }
 
-func TestPromptsAboveTheLimitAreKnownByTheWordsOfEveryServer(t *testing.T) {
-	for _, text := range []string{
-		"HTTP 400: This model's maximum context length is 8192 tokens. However, you requested 9000 tokens in the messages.",
-		"HTTP 400: The decoder prompt (length 9000) is longer than the maximum model length of 8192.",
-		"The sum of prompt length (9351.0), query length (0) should not exceed max_num_tokens (8192)",
-		"Prompt length (5056) exceeds maximum input length (2048)",
-		"HTTP 400: The input (9000 tokens) is longer than the model's context length (8192 tokens).",
-		"HTTP 400: Input length (9000 tokens) exceeds the maximum allowed length (8186 tokens).",
-		"HTTP 400: Requested token count exceeds the model's maximum context length of 8192 tokens.",
-		"HTTP 400: the request exceeds the available context size, try increasing it",
-	} {
-		if !overLimit(refused(text)) {
-			t.Errorf("not known: %s", text)
+func TestPromptsAboveTheLimitAndMissingModelsAreKnownByTheWordsOfEveryEngine(t *testing.T) {
+	known := 0
+	for _, e := range supported.Engines() {
+		for _, text := range e.Wording.TooLong {
+			if known++; !overLimit(refused("HTTP 400: " + text)) {
+				t.Errorf("not known, of %s: %s", e.Name, text)
+			}
 		}
+		for _, text := range e.Wording.NoModel {
+			if known++; !deniesModel(refused("HTTP 400: " + text)) {
+				t.Errorf("no denial, of %s: %s", e.Name, text)
+			}
+		}
+	}
+	if known < 10 {
+		t.Errorf("%d texts of engines", known)
 	}
 	for _, text := range []string{"HTTP 401: no key", "HTTP 429: too many requests", "HTTP 400: max_tokens is 0", "HTTP 404: The model `m` does not exist.", ""} {
 		if overLimit(refused(text)) {
@@ -165,7 +168,7 @@ func TestOnlyRefusalsAreLookedInto(t *testing.T) {
 }
 
 func TestALoadThatNeverBeganHasNothingToCompare(t *testing.T) {
-	i := &Identity{api: &api{}, start: observed("one")}
+	i := &Identity{api: &api{known: supported.Engines()}, start: observed("one")}
 	i.Again(t.Context())
 	if v := i.Verdict(); i.Stopped() || v.Guarded || v.Compared || v.Fingerprint == "" {
 		t.Errorf("%+v", v)

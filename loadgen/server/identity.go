@@ -34,7 +34,7 @@ type Identity struct {
 // request, or a field that a flag asks for.
 func Recognize(ctx context.Context, t Target, f *Served, want Wanted, log *slog.Logger) (*Identity, error) {
 	probe, err := newProber(t, f.Key, openai.Params{
-		Endpoint: t.Endpoint, Model: f.Model.ID, Engine: f.Engine, Temperature: want.Temperature, TopP: want.TopP, Stream: want.Stream,
+		Endpoint: t.Endpoint, Model: f.Model.ID, Vendor: VendorOf(t.Known, f.Engine), Temperature: want.Temperature, TopP: want.TopP, Stream: want.Stream,
 	})
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func Recognize(ctx context.Context, t Target, f *Served, want Wanted, log *slog.
 // accept finds out which of the optional fields of the run the server accepts.
 func (i *Identity) accept(ctx context.Context, f *Served, want Wanted, log *slog.Logger) error {
 	endpoint := i.probe.base.Endpoint
-	wishes := want.wishes(f.Engine, endpoint)
+	wishes := want.wishes(i.probe.base.Vendor, endpoint)
 	accepted, err := i.probe.accept(ctx, wishes)
 	switch {
 	case ctx.Err() != nil:

@@ -40,7 +40,7 @@ func (c Calibration) ListLatency(ctx context.Context) (time.Duration, error) {
 // TokenLatency returns the mean time from sending a request for one token to the first event of its answer.
 func (c Calibration) TokenLatency(ctx context.Context) (time.Duration, error) {
 	probe, err := newProber(c.Target, c.Served.Key, openai.Params{
-		Endpoint: c.Target.Endpoint, Model: c.Served.Model.ID, Engine: c.Served.Engine, TopP: 1, Stream: true, Fields: []openai.Field{}, Omit: c.Served.Omit,
+		Endpoint: c.Target.Endpoint, Model: c.Served.Model.ID, Vendor: VendorOf(c.Target.Known, c.Served.Engine), TopP: 1, Stream: true, Fields: []openai.Field{}, Omit: c.Served.Omit,
 	})
 	if err != nil {
 		return 0, err

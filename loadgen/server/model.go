@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/loadgen/openai"
 )
 
@@ -30,12 +30,12 @@ type Model struct {
 	OwnedBy string `json:"owned_by"`
 	// MaxTokens is the longest prompt with its output, in tokens; 0 if the server does not list it.
 	MaxTokens int `json:"-"`
-	// Root is where vLLM and SGLang have loaded the model from: a folder, or a name on a hub.
+	// Root is where the engine has loaded the model from, if it says so: a folder, or a name on a hub.
 	Root string `json:"root"`
 }
 
 // Simulated reports whether the model's owner marks it as simulated.
-func (m Model) Simulated() bool { return strings.HasSuffix(m.OwnedBy, metric.ForeignSimulatedSuffix) }
+func (m Model) Simulated() bool { return strings.HasSuffix(m.OwnedBy, spec.SimulatedSuffix) }
 
 // Named reports whether a name in an answer is this model's. transformers serve appends the revision,
 // tiny/random@main.
@@ -107,7 +107,7 @@ func readListedModel(entry []byte) listedModel {
 
 // listedModel is an entry of the list, with the fields that some servers add:
 //
-//	{"id":"m","owned_by":"vllm","max_model_len":4096}            vLLM and SGLang
+//	{"id":"m","owned_by":"vllm","max_model_len":4096}            several engines
 //	{"id":"m","owned_by":"nvidia","context_window":4096}         Dynamo; 0 is unknown
 //	{"id":"m","owned_by":"openai","max_input_tokens":4096}       LiteLLM
 //	{"id":"m","owned_by":"llamacpp","meta":{"n_ctx":4096,"n_ctx_train":131072}}
@@ -238,7 +238,7 @@ func choose(models []Model, wanted string) (Model, error) {
 	}
 }
 
-// unnamed is the name of the only model that sglang-router lists if it cannot see the models of its workers.
+// unnamed is the name of the only model that a router lists if it cannot see the models of its workers.
 const unnamed = "unknown"
 
 // find finds a model by name. A list without names counts as containing it.

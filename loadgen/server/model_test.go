@@ -1,6 +1,8 @@
 package server
 
-import "testing"
+import (
+	"testing"
+)
 
 func TestAModelIsSimulatedIfItsOwnerSaysSo(t *testing.T) {
 	for owner, want := range map[string]bool{"umascope-simulated": true, "vllm-simulated": true, "vllm": false, "": false} {

@@ -1,18 +1,14 @@
 package server
 
 import (
+	"cmp"
 	"net/http"
-
-	"github.com/umascope/umascope/exporter/metric"
 )
 
-// PlannedPage returns the URL of an engine's metrics page, before the engine runs. TensorRT-LLM has another path,
-// since it serves the content of /metrics only once.
+// PlannedPage returns the URL of an engine's metrics page, before the engine runs.
 func (t Target) PlannedPage() string {
-	if t.Engine == "trtllm" {
-		return t.URL + metric.ForeignTensorRTLLMPagePath
-	}
-	return t.URL + metricsPath
+	known, _ := t.Known.Find(t.Engine)
+	return t.URL + cmp.Or(known.PagePath(), metricsPath)
 }
 
 // PageClient returns a client for the metrics page, with the header and the certificates of the target.

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	"github.com/umascope/umascope/exporter/engine/supported"
 )
 
 // The page of TensorRT-LLM at /metrics gives what it has to one reader only: it is never the one that is followed.
@@ -28,7 +30,7 @@ func TestThePageOfAServerIsTheOneThatShowsItsEngine(t *testing.T) {
 			t.Errorf("%s: page %q, want %q", name, got, c.page)
 		}
 	}
-	if got := (Target{URL: "http://h", Engine: "trtllm"}).PlannedPage(); got != "http://h/prometheus/metrics" {
+	if got := (Target{Known: supported.Engines(), URL: "http://h", Engine: "trtllm"}).PlannedPage(); got != "http://h/prometheus/metrics" {
 		t.Error(got)
 	}
 }
@@ -39,7 +41,7 @@ func TestThePageIsReadWithTheHeaderOfTheRequests(t *testing.T) {
 		_, _ = io.WriteString(w, r.Header.Get("Authorization")+" "+r.Header.Get("X-Tenant"))
 	}))
 	t.Cleanup(server.Close)
-	client, err := Target{URL: server.URL, Headers: []Header{{"X-Tenant", "a"}}}.PageClient()
+	client, err := Target{Known: supported.Engines(), URL: server.URL, Headers: []Header{{"X-Tenant", "a"}}}.PageClient()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -152,7 +152,7 @@ func (p *prober) shrink(ctx context.Context, because error) (rundir.Acceptance, 
 	if !p.base.Stream {
 		optional[2] = openai.FieldStream
 	}
-	caps := openai.Caps(p.base.Engine, p.base.Endpoint)
+	caps := p.base.Vendor.Caps(p.base.Endpoint)
 	var record openai.Record
 	var err error
 	for refused := 0; refused <= len(caps); refused++ {

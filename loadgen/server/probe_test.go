@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 )
@@ -98,7 +99,7 @@ func TestFieldsAreProbedTogetherAndOnlyOnRefusalOneByOne(t *testing.T) {
 		server := httptest.NewServer(p)
 		defer server.Close()
 		probe := proberOf(t, server.URL, engine)
-		found, err := probe.accept(t.Context(), Wanted{IgnoreEOS: true, Stream: true}.wishes(engine, openai.Chat))
+		found, err := probe.accept(t.Context(), Wanted{IgnoreEOS: true, Stream: true}.wishes(VendorOf(supported.Engines(), engine), openai.Chat))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +116,7 @@ func TestFieldsAreProbedTogetherAndOnlyOnRefusalOneByOne(t *testing.T) {
 
 func proberOf(t *testing.T, url, engine string) *prober {
 	t.Helper()
-	probe, err := newProber(Target{URL: url}, "", openai.Params{Endpoint: openai.Chat, Model: "m", Engine: engine, TopP: 1, Stream: true})
+	probe, err := newProber(Target{Known: supported.Engines(), URL: url}, "", openai.Params{Endpoint: openai.Chat, Model: "m", Vendor: VendorOf(supported.Engines(), engine), TopP: 1, Stream: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +127,7 @@ func proberOf(t *testing.T, url, engine string) *prober {
 func TestAServerThatFailsForAMomentIsNotTakenForOneThatRefuses(t *testing.T) {
 	server := httptest.NewServer(&picky{status: http.StatusServiceUnavailable})
 	defer server.Close()
-	wishes := Wanted{Stream: true}.wishes("vllm", openai.Chat)
+	wishes := Wanted{Stream: true}.wishes(VendorOf(supported.Engines(), "vllm"), openai.Chat)
 	found, err := proberOf(t, server.URL, "vllm").accept(t.Context(), wishes)
 	if err != nil || !strings.Contains(found.Unknown, "503") || fieldsOf(found, wishes) != nil || missing(found, wishes) != nil {
 		t.Errorf("%+v, %v", found, err)
@@ -136,7 +137,7 @@ func TestAServerThatFailsForAMomentIsNotTakenForOneThatRefuses(t *testing.T) {
 func TestFieldsThatDecideALengthAreNotProbed(t *testing.T) {
 	asked := Wanted{Stream: true, Extra: map[string]any{"max_tokens": 4096, "min_tokens": 100, "top_k": 5}}
 	var names []string
-	for _, w := range asked.wishes("openai", openai.Chat) {
+	for _, w := range asked.wishes(openai.Vendor{}, openai.Chat) {
 		names = append(names, w.name)
 	}
 	if !slices.Equal(names, []string{"top_k"}) {
@@ -149,7 +150,7 @@ func TestASaltIsProbedInTheFormThatARunSends(t *testing.T) {
 	strict := &picky{}
 	server := httptest.NewServer(strict)
 	defer server.Close()
-	wishes := Wanted{CacheSalt: true}.wishes("vllm", openai.Chat)
+	wishes := Wanted{CacheSalt: true}.wishes(VendorOf(supported.Engines(), "vllm"), openai.Chat)
 	if _, err := proberOf(t, server.URL, "vllm").accept(t.Context(), wishes); err != nil {
 		t.Fatal(err)
 	}

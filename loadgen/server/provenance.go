@@ -7,12 +7,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// Process identifies a process by its command line and the variables that are set for it.
-func (k ProvenanceKey) Process(name, readFrom string, argv []string, env map[string]string) rundir.RanProcess {
-	l := readLine(argv)
+// Process identifies a process by its command line and the variables that are set for it. The values of listed options of
+// known engines are kept.
+func (k ProvenanceKey) Process(known spec.Engines, name, readFrom string, argv []string, env map[string]string) rundir.RanProcess {
+	l := readLine(known, argv)
 	for _, variable := range slices.Sorted(maps.Keys(env)) {
 		if !slices.ContainsFunc(l.environment, func(p part) bool { return p.name == variable }) { // the value given to the container wins
 			l.variable(variable, env[variable])
@@ -25,13 +27,13 @@ func (k ProvenanceKey) Process(name, readFrom string, argv []string, env map[str
 
 // Inherited identifies the variables, as NAME=VALUE, that engines read and that a process inherits from its parent. A
 // process in a container inherits none of them.
-func (k ProvenanceKey) Inherited(argv, environ []string) []rundir.Hashed {
-	if _, at := containerCommand(argv); at > 0 {
+func (k ProvenanceKey) Inherited(known spec.Engines, argv, environ []string) []rundir.Hashed {
+	if _, at := containerCommand(known, argv); at > 0 {
 		return nil
 	}
-	var l commandLine
+	l := commandLine{known: known}
 	for _, one := range environ {
-		if name, value, ok := strings.Cut(one, "="); ok && readByEngines(name) {
+		if name, value, ok := strings.Cut(one, "="); ok && readByEngines(known, name) {
 			l.variable(name, value)
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"golang.org/x/tools/txtar"
+
+	"github.com/umascope/umascope/exporter/engine/supported"
 )
 
 // recordedServer answers as a real server did, whose answers testdata/record has written down. A question
@@ -53,7 +55,7 @@ func recordedServer(t *testing.T, name string) *api {
 		}
 	}))
 	t.Cleanup(s.Close)
-	api, err := newAPI(Target{URL: s.URL}, "")
+	api, err := newAPI(Target{Known: supported.Engines(), URL: s.URL}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,20 +133,4 @@ func TestOnlyAServersOwnDescriptionHasItsVersion(t *testing.T) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
-}
-
-// FuzzFingerprintOfVLLM: a version that is read out of a fingerprint stands in it, behind the name.
-func FuzzFingerprintOfVLLM(f *testing.F) {
-	for _, text := range []string{"vllm-0.32.0-30e88cc7", "vllm-0.32.1.dev12+gabc", "fp_44709d6fcb", "vllm-", "vllm-1-\x1b[2J", ""} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		parts := fingerprintOfVLLM.FindStringSubmatch(text)
-		if parts == nil {
-			return
-		}
-		if !strings.HasPrefix(text, "vllm-"+parts[1]) || printable(text) != text || parts[1] == "" {
-			t.Errorf("%q: version %q", text, parts[1])
-		}
-	})
 }

@@ -3,8 +3,9 @@ package server
 import (
 	"context"
 	"fmt"
+	"strings"
 
-	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/traffic"
@@ -15,10 +16,10 @@ const leastWords = 16
 
 // blockTokens returns the tokens in a block of the KV cache, as the server reports them; 0 if unknown.
 func (a *api) blockTokens(ctx context.Context, m Model, engine string) int {
-	if engine == "dynamo" {
-		return modelGauge(a.fetch(ctx, metricsPath).okBody(), metric.ForeignDynamoModelBlockSize, m.ID)
+	if known, is := a.known.Find(engine); is && known.Metrics.BlockGauge != "" {
+		return modelGauge(a.fetch(ctx, metricsPath).okBody(), known.Metrics.BlockGauge, m.ID)
 	}
-	return rundir.Server{Settings: a.configured(ctx, engine)}.CacheBlock()
+	return rundir.Server{Settings: a.configured(ctx, engine)}.CacheBlock(a.known)
 }
 
 // sizePrompt sets the number of words in the check's prompts: more than two blocks, so that sending one twice can show
@@ -54,7 +55,7 @@ func (c *checker) long(ctx context.Context, endpoint openai.Endpoint) (openai.Re
 // cached reports what the answer to a repeated prompt shows of a prefix cache.
 func (c *checker) cached(record openai.Record) string {
 	if record.TokensCached == nil {
-		return "not reported; vLLM does with --enable-prompt-tokens-details, SGLang with --enable-cache-report"
+		return "not reported; " + reportsCached(c.target.Known)
 	}
 	text := fmt.Sprintf("%d when the same request came again", *record.TokensCached)
 	if record.TokensIn != nil {
@@ -74,4 +75,20 @@ func (c *checker) cached(record openai.Record) string {
 		text += fmt.Sprintf("; a block of KV cache has %d", c.block)
 	}
 	return text
+}
+
+// reportsCached names the options with which engines report cached tokens.
+func reportsCached(known spec.Engines) string {
+	var with []string
+	for _, e := range known {
+		if e.CachedTokens == "" {
+			continue
+		}
+		verb := ""
+		if len(with) == 0 {
+			verb = "does "
+		}
+		with = append(with, e.Title+" "+verb+"with "+e.CachedTokens)
+	}
+	return strings.Join(with, ", ")
 }

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
@@ -60,7 +61,7 @@ func TestTheOutcomeOfAResetIsTheEnginesAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server, began := &resetting{answers: c.answers}, time.Now()
-				i := &Identity{api: &api{root: "http://engine", client: &http.Client{Transport: server}}, url: "http://engine"}
+				i := &Identity{api: &api{known: supported.Engines(), root: "http://engine", client: &http.Client{Transport: server}}, url: "http://engine"}
 				got, err := i.ResetPrefixCache(context.Background(), c.engine)
 				if err != nil {
 					t.Fatal(err)
@@ -87,7 +88,7 @@ func TestAnEngineWithoutAResetIsBadInput(t *testing.T) {
 		"a gateway":                {"sglang", "405 ", "http://engine: POST /flush_cache answered 405 Method Not Allowed: a gateway before SGLang may not pass it on"},
 	} {
 		server := &resetting{answers: []string{c.answer}}
-		i := &Identity{api: &api{root: "http://engine", client: &http.Client{Transport: server}}, url: "http://engine"}
+		i := &Identity{api: &api{known: supported.Engines(), root: "http://engine", client: &http.Client{Transport: server}}, url: "http://engine"}
 		got, err := i.ResetPrefixCache(context.Background(), c.engine)
 		if got != nil || err == nil || err.Error() != c.want {
 			t.Errorf("%s: %+v, %v", name, got, err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/openai"
 )
 
@@ -56,7 +57,7 @@ func TestFieldsThatAServerRefusesAreLeftOutAndNamedWithTheirCost(t *testing.T) {
 		for _, status := range []int{http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusInternalServerError, http.StatusOK} {
 			t.Run(name+" "+http.StatusText(status), func(t *testing.T) {
 				p := &picky{refused: c.refused, refusal: status}
-				served, warnings, err := recognized(t, p, Target{}, Wanted{})
+				served, warnings, err := recognized(t, p, Target{Known: supported.Engines()}, Wanted{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -97,7 +98,7 @@ func TestAFieldThatTheUserAskedForIsNotLeftOut(t *testing.T) {
 		"a seed and a field": {[]string{"seed", "stream_options"}, Wanted{Seed: new(int64(7))}, "--request-seed: the server refuses seed"},
 		"a field of theirs":  {[]string{"top_k"}, Wanted{Extra: map[string]any{"top_k": 5}}, "--extra-body: the server refuses top_k"},
 	} {
-		_, _, err := recognized(t, &picky{refused: c.refused}, Target{}, c.want)
+		_, _, err := recognized(t, &picky{refused: c.refused}, Target{Known: supported.Engines()}, c.want)
 		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %q", name, err, c.says)
 		}
@@ -107,7 +108,7 @@ func TestAFieldThatTheUserAskedForIsNotLeftOut(t *testing.T) {
 // The probe has the values of the run: a server may take some temperatures and refuse others.
 func TestTheTemperatureOfTheRunIsProbed(t *testing.T) {
 	p := &picky{}
-	if _, _, err := recognized(t, p, Target{}, Wanted{Temperature: .7}); err != nil {
+	if _, _, err := recognized(t, p, Target{Known: supported.Engines()}, Wanted{Temperature: .7}); err != nil {
 		t.Fatal(err)
 	}
 	for _, fields := range p.taken {
@@ -122,7 +123,7 @@ func TestTheTemperatureOfTheRunIsProbed(t *testing.T) {
 }
 
 func TestAServerThatRefusesEveryRequestIsRefusedWithItsFirstReason(t *testing.T) {
-	_, _, err := recognized(t, &picky{status: http.StatusBadRequest}, Target{}, Wanted{})
+	_, _, err := recognized(t, &picky{status: http.StatusBadRequest}, Target{Known: supported.Engines()}, Wanted{})
 	if err == nil || !strings.Contains(err.Error(), "--endpoint: chat: HTTP 400: not today") {
 		t.Errorf("%v", err)
 	}
@@ -147,7 +148,7 @@ func TestWithoutAListOfModelsTheModelIsTheOneThatTheUserNames(t *testing.T) {
 		"another model":   {reply{status: 200, body: []byte(`{"data":[{"id":"x"}]}`)}, false, `"m" is not served; served are: x`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			served, warnings, err := recognized(t, &picky{models: &c.models}, Target{Model: "m"}, Wanted{})
+			served, warnings, err := recognized(t, &picky{models: &c.models}, Target{Known: supported.Engines(), Model: "m"}, Wanted{})
 			if !c.named {
 				if err == nil || !strings.Contains(err.Error(), c.says) {
 					t.Errorf("%v", err)
@@ -157,7 +158,7 @@ func TestWithoutAListOfModelsTheModelIsTheOneThatTheUserNames(t *testing.T) {
 			if all := strings.Join(warnings, "\n"); err != nil || served.Model.ID != "m" || !strings.Contains(all, c.says) || !strings.Contains(all, "the one that --model names") {
 				t.Errorf("%+v, %v, %q", served.Model, err, warnings)
 			}
-			if _, _, err := recognized(t, &picky{models: &c.models}, Target{}, Wanted{}); err == nil {
+			if _, _, err := recognized(t, &picky{models: &c.models}, Target{Known: supported.Engines()}, Wanted{}); err == nil {
 				t.Error("goes on without a model")
 			}
 		})
@@ -213,7 +214,7 @@ func TestWaitingForAServerWithoutAListEndsWhenItAnswers(t *testing.T) {
 	p := &picky{models: &reply{status: http.StatusNotFound}, status: http.StatusServiceUnavailable}
 	s := httptest.NewServer(p)
 	defer s.Close()
-	target := Target{URL: s.URL, Model: "m", Endpoint: openai.Chat, Engine: openai.EngineOpenAI, WaitReady: 50 * time.Millisecond, ReadyConsecutive: 1}
+	target := Target{Known: supported.Engines(), URL: s.URL, Model: "m", Endpoint: openai.Chat, Engine: openai.EngineOpenAI, WaitReady: 50 * time.Millisecond, ReadyConsecutive: 1}
 	if _, err := Inquire(t.Context(), target, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "not ready within 50ms: GET /v1/models answered 404") {
 		t.Errorf("%v", err)
 	}
@@ -228,7 +229,7 @@ func TestWaitingForAServerWithoutAListEndsWhenItAnswers(t *testing.T) {
 func TestAServerWithoutAListHasNotGone(t *testing.T) {
 	s := httptest.NewServer(&picky{models: &reply{status: http.StatusNotFound}})
 	defer s.Close()
-	api, err := newAPI(Target{URL: s.URL}, "")
+	api, err := newAPI(Target{Known: supported.Engines(), URL: s.URL}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

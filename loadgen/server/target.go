@@ -18,6 +18,7 @@ import (
 	"unicode"
 
 	"github.com/umascope/umascope/cmd/terminal"
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/loadgen/openai"
 )
 
@@ -32,9 +33,11 @@ type Target struct {
 	Model   string // empty: the only model that is listed
 	// Pinned is the model name in the answers to the campaign's first run; empty if this run belongs to no campaign,
 	// or names a model.
-	Pinned     string
-	Endpoint   openai.Endpoint
-	Engine     string // one of Engines, or EngineAuto
+	Pinned   string
+	Endpoint openai.Endpoint
+	// Known are the engines that it may be, and Engine is one of EngineNames, or EngineAuto.
+	Known      spec.Engines
+	Engine     string
 	Headers    []Header
 	CAFile     string
 	APIKeyFile string
@@ -76,9 +79,33 @@ func parseURL(s string) (string, error) {
 	return base.String(), nil
 }
 
-// Engines lists the engines that are distinguished; openai means any other.
-func Engines() []string {
-	return []string{"vllm", "trtllm", "sglang", "dynamo", openai.EngineLlamaCPP, openai.EngineOpenAI}
+// EngineNames lists the engines that are distinguished; openai means any other.
+func EngineNames(known spec.Engines) []string {
+	var names []string
+	for _, e := range known {
+		if e.Request != nil {
+			names = append(names, e.Name)
+		}
+	}
+	return append(names, openai.EngineOpenAI)
+}
+
+// VendorOf returns what the requests to an engine have of their own.
+func VendorOf(known spec.Engines, engine string) openai.Vendor {
+	e, _ := known.Find(engine)
+	if e.Request == nil {
+		return openai.Vendor{}
+	}
+	fields := func(names []string) []openai.Field {
+		var all []openai.Field
+		for _, name := range names {
+			all = append(all, openai.Field(name))
+		}
+		return all
+	}
+	return openai.Vendor{
+		ChatCap: openai.Field(e.Request.ChatCap), Both: fields(e.Request.Both), Chat: fields(e.Request.Chat), Newer: fields(e.Request.Newer),
+	}
 }
 
 // shortestProbe is the shortest deadline of a request that is not part of the load: a deadline of the load may be chosen

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/traffic"
 )
@@ -138,7 +139,7 @@ func TestNoRequestBeforeALoadTakesLongerThanOneOfTheLoadMay(t *testing.T) {
 			{"answers nothing", all},
 			{"lists its model only", func(path string) bool { return strings.HasSuffix(path, "/completions") }},
 		} {
-			took, err := takes(t, Target{RequestTimeout: limit}, hanging(c.silent), step)
+			took, err := takes(t, Target{Known: supported.Engines(), RequestTimeout: limit}, hanging(c.silent), step)
 			// What is asked of an engine of unknown kind is one more request.
 			if took > 2*limit {
 				t.Errorf("%s of a server that %s: %s, %v", name, c.what, took, err)
@@ -165,7 +166,7 @@ func TestAnEngineThatMissesTheDeadlineOfTheLoadIsNamedDead(t *testing.T) {
 
 func TestAProbeThatIsShorterThanTheRequestsOfTheLoadShowsNoDeadEngine(t *testing.T) {
 	dead := func(path string) bool { return strings.HasSuffix(path, "/completions") }
-	took, err := takes(t, Target{RequestTimeout: 10 * time.Minute, FirstTokenTimeout: 10 * time.Minute}, hanging(dead), steps()["fields and fingerprint"])
+	took, err := takes(t, Target{Known: supported.Engines(), RequestTimeout: 10 * time.Minute, FirstTokenTimeout: 10 * time.Minute}, hanging(dead), steps()["fields and fingerprint"])
 	if err != nil || took < slowestCheck {
 		t.Errorf("after %s: %v", took, err)
 	}
@@ -173,7 +174,7 @@ func TestAProbeThatIsShorterThanTheRequestsOfTheLoadShowsNoDeadEngine(t *testing
 
 func TestPagesThatHangCostLittleOfTheDeadline(t *testing.T) {
 	pages := func(path string) bool { return !strings.HasPrefix(path, "/v1/") }
-	took, err := takes(t, Target{RequestTimeout: 4 * time.Second}, hanging(pages), steps()["model list"])
+	took, err := takes(t, Target{Known: supported.Engines(), RequestTimeout: 4 * time.Second}, hanging(pages), steps()["model list"])
 	if err != nil || took > 12*time.Second {
 		t.Errorf("after %s: %v", took, err)
 	}
@@ -189,7 +190,7 @@ func TestPagesThatHangCostLittleOfTheDeadline(t *testing.T) {
 		}
 		return err
 	}
-	if took, err := takes(t, Target{RequestTimeout: 4 * time.Second}, hanging(pages), client); err != nil || took > 12*time.Second {
+	if took, err := takes(t, Target{Known: supported.Engines(), RequestTimeout: 4 * time.Second}, hanging(pages), client); err != nil || took > 12*time.Second {
 		t.Errorf("the scale after %s: %v", took, err)
 	}
 }

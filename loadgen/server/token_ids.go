@@ -36,7 +36,7 @@ func (c Calibration) IDs(ctx context.Context) (traffic.TokenIDs, error) {
 func (c counter) listed(ctx context.Context) (traffic.TokenIDs, error) {
 	var ids []uint32
 	for _, word := range traffic.Words() {
-		answer, err := c.tokenized(ctx, tokenizerRoutes()[0], word)
+		answer, err := c.tokenized(ctx, tokenizerRoutes(c.Target.Known)[0], word)
 		if err != nil {
 			return traffic.TokenIDs{}, err
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/traffic"
 )
@@ -61,7 +62,7 @@ func idsFrom(t *testing.T, s *reading) (traffic.TokenIDs, error) {
 	}
 	defer client.Close()
 	return Calibration{
-		Target: Target{URL: upstream.URL, Endpoint: openai.Completions}, Served: Served{Model: Model{ID: "m"}, Engine: "vllm"}, Client: client, Stream: true,
+		Target: Target{Known: supported.Engines(), URL: upstream.URL, Endpoint: openai.Completions}, Served: Served{Model: Model{ID: "m"}, Engine: "vllm"}, Client: client, Stream: true,
 	}.IDs(t.Context())
 }
 

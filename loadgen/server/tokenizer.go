@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/traffic"
 )
@@ -17,20 +19,39 @@ type tokenizerRoute struct {
 	body func(model, text string) map[string]any
 }
 
-// tokenizePath is the route of vLLM, SGLang and llama.cpp.
+// tokenizePath is the route of most engines.
 const tokenizePath = "/tokenize"
 
-// tokenizerRoutes returns the known routes. The first is that of vLLM and SGLang, which take the text as prompt, and of
-// llama.cpp, which takes it as content; each ignores the other field. The second is llama-cpp-python's.
-func tokenizerRoutes() []tokenizerRoute {
-	return []tokenizerRoute{
-		{tokenizePath, func(model, text string) map[string]any {
-			return map[string]any{"model": model, "prompt": text, "content": text, "add_special_tokens": false, "add_special": false}
-		}},
-		{"/extras/tokenize/count", func(model, text string) map[string]any {
-			return map[string]any{"model": model, "input": text}
-		}},
+// tokenizerRoutes returns the known routes: those of the engines, where one path takes the text under the names of all
+// engines that have it, since each ignores the other fields; then llama-cpp-python's.
+func tokenizerRoutes(known spec.Engines) []tokenizerRoute {
+	var routes []tokenizerRoute
+	members := map[string]map[string]any{} // by path; the text is nil
+	for _, e := range known {
+		t := e.Tokenizer
+		if t == nil {
+			continue
+		}
+		if members[t.Path] == nil {
+			members[t.Path] = map[string]any{}
+			fixed := members[t.Path]
+			routes = append(routes, tokenizerRoute{t.Path, func(model, text string) map[string]any {
+				body := map[string]any{"model": model}
+				for name, value := range fixed {
+					body[name] = value
+					if value == nil {
+						body[name] = text
+					}
+				}
+				return body
+			}})
+		}
+		members[t.Path][t.Text] = nil
+		maps.Copy(members[t.Path], t.Fixed)
 	}
+	return append(routes, tokenizerRoute{"/extras/tokenize/count", func(model, text string) map[string]any {
+		return map[string]any{"model": model, "input": text}
+	}})
 }
 
 // tokenize counts a text.

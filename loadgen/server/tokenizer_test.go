@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/openai"
 )
 
@@ -16,7 +17,7 @@ func calibrationOf(t *testing.T, handle http.HandlerFunc) Calibration {
 	t.Helper()
 	server := httptest.NewServer(handle)
 	t.Cleanup(server.Close)
-	return Calibration{Target: Target{URL: server.URL, Endpoint: openai.Chat}, Served: Served{Model: Model{ID: "m"}}, Stream: true}
+	return Calibration{Target: Target{Known: supported.Engines(), URL: server.URL, Endpoint: openai.Chat}, Served: Served{Model: Model{ID: "m"}}, Stream: true}
 }
 
 func TestATokenizerIsFoundByEitherRoute(t *testing.T) {

@@ -39,8 +39,8 @@ type Wanted struct {
 	Insisted map[openai.Field]string
 }
 
-// wishes lists the fields for these needs, for an engine's API at an endpoint.
-func (w Wanted) wishes(engine string, endpoint openai.Endpoint) []wish {
+// wishes lists the fields for these needs, for a vendor's API at an endpoint.
+func (w Wanted) wishes(vendor openai.Vendor, endpoint openai.Endpoint) []wish {
 	var all []wish
 	if w.Seed != nil {
 		all = append(all, wish{"seed", "--request-seed", true, func(p *openai.Params) { p.Seed = w.Seed }})
@@ -48,7 +48,7 @@ func (w Wanted) wishes(engine string, endpoint openai.Endpoint) []wish {
 	if len(w.Stop) > 0 {
 		all = append(all, wish{"stop", "--stop", true, func(p *openai.Params) { p.Stop = w.Stop }})
 	}
-	known, newer := openai.Fields(engine, endpoint)
+	known, newer := vendor.Fields(endpoint), vendor.Newer
 	if w.IgnoreEOS {
 		all = append(all,
 			wish{string(openai.FieldIgnoreEOS), exactLength, slices.Contains(known, openai.FieldIgnoreEOS), grant(openai.FieldIgnoreEOS)},
@@ -143,7 +143,7 @@ func fieldsOf(a rundir.Acceptance, wishes []wish) []openai.Field {
 func (w Wanted) insisted(a rundir.Acceptance, omit []openai.Field) error {
 	for _, r := range a.Refused {
 		field := openai.Field(r.Field)
-		isCap := slices.Contains(openai.Caps(openai.EngineOpenAI, openai.Chat), field)
+		isCap := slices.Contains(openai.Vendor{}.Caps(openai.Chat), field)
 		flag := w.Insisted[field]
 		if flag == "" || !slices.Contains(omit, field) || isCap && openai.Capped(omit, nil) {
 			continue

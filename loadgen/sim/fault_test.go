@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/umascope/umascope/exporter/engine/vllm"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -278,7 +279,7 @@ func TestCountersResetWithoutARestart(t *testing.T) {
 		e.ResetCounters()
 		askFor(t, e, promptOf("A", 161), "")
 		values, families := kvbmValues(t, e), pageOf(t, e)
-		if values["kvbm_offload_blocks_d2h"] != 0 || plainValue(families[metric.ForeignVLLMPrefixHits]) != 160 ||
+		if values["kvbm_offload_blocks_d2h"] != 0 || plainValue(families[vllm.PrefixHits]) != 160 ||
 			plainValue(families[metric.VLLMPromptTokensTotal.Def().Name]) != 161 {
 			t.Errorf("after the reset: %v", values)
 		}

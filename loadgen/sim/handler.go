@@ -8,7 +8,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/engine/spec"
+	"github.com/umascope/umascope/exporter/engine/trtllm"
 )
 
 const (
@@ -50,13 +51,13 @@ func (e *Engine) vendorRoutes() []route {
 	metrics := func(path string, of func() page) route {
 		return route{path, "", func(w http.ResponseWriter, r *http.Request) { of().handler().ServeHTTP(w, r) }}
 	}
-	version := route{metric.ForeignVersionPath, http.MethodGet, e.version}
+	version := route{spec.VersionPath, http.MethodGet, e.version}
 	tokenize := route{"/tokenize", http.MethodPost, e.tokenize}
 	switch e.vendor.name {
 	case VLLM:
 		return []route{metrics("/metrics", e.vllmPage), version, tokenize}
 	case TensorRTLLM:
-		return []route{metrics(metric.ForeignTensorRTLLMPagePath, e.tensorRTLLMPage), version}
+		return []route{metrics(trtllm.PagePath, e.tensorRTLLMPage), version}
 	case Dynamo:
 		return []route{metrics("/metrics", e.dynamoPage)}
 	case OpenAI:
@@ -193,7 +194,7 @@ func (e *Engine) listModels(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (e *Engine) modelInfo() modelInfo {
-	info := modelInfo{ID: e.config.Model, Object: "model", Created: time.Now().Unix(), OwnedBy: e.vendor.ownedBy + metric.ForeignSimulatedSuffix}
+	info := modelInfo{ID: e.config.Model, Object: "model", Created: time.Now().Unix(), OwnedBy: e.vendor.ownedBy + spec.SimulatedSuffix}
 	if e.vendor.listsContext {
 		info.MaxModelLen = e.config.MaxModelTokens
 	}

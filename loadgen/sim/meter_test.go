@@ -21,6 +21,8 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
+	"github.com/umascope/umascope/exporter/engine/trtllm"
+	"github.com/umascope/umascope/exporter/engine/vllm"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -46,8 +48,9 @@ func pageOf(t *testing.T, e *Engine) map[string]*dto.MetricFamily {
 func vocabularyNames(t *testing.T) map[string]bool {
 	t.Helper()
 	paths, err := filepath.Glob("../../exporter/metric/foreign*.go")
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no vocabulary: %v", err)
+	own, err2 := filepath.Glob("../../exporter/engine/*/*.go")
+	if paths = append(paths, own...); err != nil || err2 != nil || len(paths) < 10 {
+		t.Fatalf("no vocabulary: %v, %v", err, err2)
 	}
 	names := map[string]bool{}
 	for _, path := range paths {
@@ -77,7 +80,7 @@ func TestEveryPageHasTheNamesOfTheVocabularyAndIsMarkedAsSimulated(t *testing.T)
 	known := vocabularyNames(t)
 	pages := map[string]map[string]*dto.MetricFamily{
 		"vLLM":         scrape(t, start(t, tiered(VLLM)).Handler(), "/metrics"),
-		"TensorRT-LLM": scrape(t, start(t, tiered(TensorRTLLM)).Handler(), metric.ForeignTensorRTLLMPagePath),
+		"TensorRT-LLM": scrape(t, start(t, tiered(TensorRTLLM)).Handler(), trtllm.PagePath),
 		"Dynamo":       scrape(t, start(t, tiered(Dynamo)).Handler(), "/metrics"),
 	}
 	for _, version := range []KVBMPage{KVBMv1, KVBMv2, DynamoPrefixed} {
@@ -111,10 +114,10 @@ func TestVLLMReportsTheSizeOfItsCacheInBytesIfConfigured(t *testing.T) {
 	for _, reported := range []bool{false, true} {
 		c.KV.ReportBytes = reported
 		labels := map[string]string{}
-		for _, label := range pageOf(t, start(t, c))[metric.ForeignVLLMCacheConfigInfo].GetMetric()[0].GetLabel() {
+		for _, label := range pageOf(t, start(t, c))[vllm.CacheConfigInfo].GetMetric()[0].GetLabel() {
 			labels[label.GetName()] = label.GetValue()
 		}
-		bytes, has := labels[metric.ForeignVLLMLabelBytes]
+		bytes, has := labels[vllm.LabelBytes]
 		want := strconv.Itoa(c.KVCacheTokens / c.KV.TokensPerBlock * int(c.KV.BlockBytes()))
 		if has != reported || reported && bytes != want {
 			t.Errorf("configured %v: %q of %v, want %s", reported, bytes, labels, want)
@@ -137,7 +140,7 @@ func TestThePageOfVLLMIsAsDefined(t *testing.T) {
 		for _, m := range family.GetMetric() {
 			for _, label := range m.GetLabel() {
 				// The number of the replica is on all of vLLM's pages; ours never ask for it.
-				if name := label.GetName(); name != metric.ForeignVLLMLabelEngine && !def.HasLabel(metric.Label(name)) {
+				if name := label.GetName(); name != vllm.LabelEngine && !def.HasLabel(metric.Label(name)) {
 					t.Errorf("%s has the label %s", def.Name, name)
 				}
 			}

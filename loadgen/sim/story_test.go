@@ -10,6 +10,7 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/umascope/umascope/exporter/engine/vllm"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -115,10 +116,10 @@ func TestAllSourcesAgreeOnAnEvictionReplay(t *testing.T) {
 			t.Errorf("on the disk: %d bytes read, %d written", use.DiskReadBytes, use.DiskWrittenBytes)
 		}
 		families := pageOf(t, e)
-		if got := plainValue(families[metric.ForeignVLLMExternalHits]); got != 480 {
+		if got := plainValue(families[vllm.ExternalHits]); got != 480 {
 			t.Errorf("the engine found %v tokens through the connector", got)
 		}
-		if got, want := plainValue(families[metric.ForeignVLLMPrefixQueries]), 13.*size; got != want {
+		if got, want := plainValue(families[vllm.PrefixQueries]), 13.*size; got != want {
 			t.Errorf("the engine looked up %v tokens, want %v", got, want)
 		}
 	})

@@ -9,6 +9,9 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/umascope/umascope/exporter/engine/dynamo"
+	"github.com/umascope/umascope/exporter/engine/trtllm"
+	"github.com/umascope/umascope/exporter/engine/vllm"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -148,9 +151,9 @@ func TestSomeVendorsDoNotLookAtTheNameOfTheModel(t *testing.T) {
 
 func TestPagesOfAllVendorsCountTheSameThings(t *testing.T) {
 	for vendor, names := range map[Vendor][]string{
-		VLLM:        {metric.VLLMPromptTokensTotal.Def().Name, metric.VLLMGenerationTokensTotal.Def().Name, metric.ForeignVLLMPrefixHits},
-		TensorRTLLM: {metric.ForeignTensorRTLLMPromptTokens, metric.ForeignTensorRTLLMGenerationTokens, metric.ForeignTensorRTLLMCachedTokens},
-		Dynamo:      {metric.ForeignDynamoInputTokens, metric.ForeignDynamoOutputTokens, metric.ForeignDynamoCachedTokens},
+		VLLM:        {metric.VLLMPromptTokensTotal.Def().Name, metric.VLLMGenerationTokensTotal.Def().Name, vllm.PrefixHits},
+		TensorRTLLM: {trtllm.PromptTokens, trtllm.GenerationTokens, trtllm.CachedTokens},
+		Dynamo:      {dynamo.InputTokens, dynamo.OutputTokens, dynamo.CachedTokens},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			c := tiny()
@@ -162,7 +165,7 @@ func TestPagesOfAllVendorsCountTheSameThings(t *testing.T) {
 			}
 			where := "/metrics"
 			if vendor == TensorRTLLM {
-				where = metric.ForeignTensorRTLLMPagePath
+				where = trtllm.PagePath
 			}
 			families := scrape(t, e.Handler(), where)
 			if prompt, generated := plainValue(families[names[0]]), plainValue(families[names[1]]); prompt != 3*161 || generated != 3*12 {
@@ -171,8 +174,8 @@ func TestPagesOfAllVendorsCountTheSameThings(t *testing.T) {
 			if plainValue(families[names[2]]) != 2*160 {
 				t.Errorf("%s: %v cached tokens", vendor, plainValue(families[names[2]]))
 			}
-			if vendor == TensorRTLLM && (plainValue(families[metric.ForeignTensorRTLLMReusedBlocks]) != 20 || plainValue(families[metric.ForeignTensorRTLLMMissedBlocks]) != 10) {
-				t.Errorf("blocks: %v", families[metric.ForeignTensorRTLLMReusedBlocks])
+			if vendor == TensorRTLLM && (plainValue(families[trtllm.ReusedBlocks]) != 20 || plainValue(families[trtllm.MissedBlocks]) != 10) {
+				t.Errorf("blocks: %v", families[trtllm.ReusedBlocks])
 			}
 		})
 	}
@@ -187,13 +190,13 @@ func TestANewVLLMCountsItsHitsByTier(t *testing.T) {
 			for range 3 {
 				post(t.Context(), e, path, `{"model":"simulated-8b","prompt":"`+promptOf("A", 161)+`","max_tokens":12,"ignore_eos":true}`)
 			}
-			family := scrape(t, e.Handler(), "/metrics")[metric.ForeignVLLMCachedBySource]
+			family := scrape(t, e.Handler(), "/metrics")[vllm.CachedBySource]
 			if (family != nil) != counts {
 				t.Fatalf("%v: %v", counts, family)
 			}
 			for _, m := range family.GetMetric() {
 				for _, label := range m.GetLabel() {
-					if label.GetName() == metric.ForeignVLLMLabelTokenSource && (m.GetCounter().GetValue() == 2*160) != (label.GetValue() == metric.TierDevice) {
+					if label.GetName() == vllm.LabelTokenSource && (m.GetCounter().GetValue() == 2*160) != (label.GetValue() == metric.TierDevice) {
 						t.Errorf("%v", m)
 					}
 				}

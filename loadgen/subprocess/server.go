@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// serverOptions are the options that name the server in benchmark clients: those of vLLM and SGLang, genai-bench,
+// serverOptions are the options that name the server in benchmark clients: those of engines, genai-bench,
 // AIPerf and GuideLLM.
 func serverOptions() []string {
 	return []string{"--base-url", "--host", "--api-base", "--url", "-u", "--target"}

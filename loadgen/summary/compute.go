@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/telemetry"
@@ -23,10 +24,11 @@ var (
 )
 
 // Compute computes the summary of a run from the other files of its folder. A run that was killed ends with its last
-// written record or sample, and is invalid; the share of a rank is refused. Its errors begin with the folder.
-func Compute(path string) (Run, error) {
+// written record or sample, and is invalid; the share of a rank is refused. Engines are those whose own pages are
+// understood. Its errors begin with the folder.
+func Compute(path string, engines spec.Engines) (Run, error) {
 	r := Run{Folder: rundir.Folder(path)}
-	err := r.compute()
+	err := r.compute(engines)
 	if err == nil && r.isShare() {
 		err = ErrShare
 	}
@@ -36,7 +38,7 @@ func Compute(path string) (Run, error) {
 	return r, nil
 }
 
-func (r *Run) compute() error {
+func (r *Run) compute(engines spec.Engines) error {
 	var err error
 	if r.Manifest, err = r.ReadManifest(); err != nil {
 		return err
@@ -48,7 +50,10 @@ func (r *Run) compute() error {
 	if err != nil {
 		return err
 	}
-	if err := r.digest(log); err != nil {
+	if log != nil {
+		log.Engines = engines
+	}
+	if err := r.digest(log, engines); err != nil {
 		return err
 	}
 	r.log, r.computed = log, true
@@ -72,11 +77,12 @@ func (r *Run) refuse() error {
 }
 
 // digest computes the summary, and the data of the charts of requests.
-func (r *Run) digest(log *telemetry.Log) error {
+func (r *Run) digest(log *telemetry.Log, engines spec.Engines) error {
 	in, err := r.inputs(log)
 	if err != nil {
 		return err
 	}
+	in.CacheBlock = r.Manifest.Server.CacheBlock(engines)
 	records := Records(r.Path(rundir.RequestsFile))
 	if in.Tool != nil {
 		records = noRecords
@@ -105,8 +111,8 @@ func (r *Run) inputs(log *telemetry.Log) (in inputs, err error) {
 	m := r.Manifest
 	in = inputs{
 		Run: m.Run, Scenario: m.Scenario, Labels: m.Labels, WorkloadSHA256: m.Workload.SHA256, BootID: bootID(m), Judging: *m.Judging, Servers: m.ServerURLs(),
-		Model:      Model{ID: m.Server.Model, Simulated: m.Simulated(), Fingerprint: m.Judging.Model.Fingerprint},
-		CacheBlock: m.Server.CacheBlock(), Telemetry: log, TelemetryStats: m.Telemetry,
+		Model:     Model{ID: m.Server.Model, Simulated: m.Simulated(), Fingerprint: m.Judging.Model.Fingerprint},
+		Telemetry: log, TelemetryStats: m.Telemetry,
 	}
 	if print := m.Server.FingerprintStart; print != nil {
 		in.Shape = print.Shape

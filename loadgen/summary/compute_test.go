@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/traffic"
 )
@@ -40,7 +41,7 @@ func TestAKilledRunEndsWithWhatItWroteLast(t *testing.T) {
 	if _, err := Open(dir); !errors.Is(err, ErrUnfinished) {
 		t.Fatalf("it is not unfinished: %v", err)
 	}
-	r, err := Read(dir)
+	r, err := Read(dir, supported.Engines())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +79,7 @@ func TestARunWithoutFiguresToComputeIsAnErrorWithTheReason(t *testing.T) {
 		"a bad objective":      {func(m *rundir.Manifest) { m.Judging.SLO = "nonsense" }, nil, "--slo"},
 	} {
 		dir := killed(t, c.change)
-		_, err := Compute(dir)
+		_, err := Compute(dir, supported.Engines())
 		if err == nil || c.want != nil && !errors.Is(err, c.want) || !strings.HasPrefix(err.Error(), dir+": ") || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -87,7 +88,7 @@ func TestARunWithoutFiguresToComputeIsAnErrorWithTheReason(t *testing.T) {
 	if err := os.Remove(rundir.Folder(dir).Path(rundir.RequestsFile)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Compute(dir); !errors.Is(err, ErrNotBegun) {
+	if _, err := Compute(dir, supported.Engines()); !errors.Is(err, ErrNotBegun) {
 		t.Errorf("without requests: %v", err)
 	}
 }
@@ -98,7 +99,7 @@ func TestADamagedFileIsNamed(t *testing.T) {
 		if err := os.WriteFile(rundir.Folder(dir).Path(file), []byte("{}}\nnonsense\n{}\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Compute(dir); err == nil || !strings.Contains(err.Error(), file) {
+		if _, err := Compute(dir, supported.Engines()); err == nil || !strings.Contains(err.Error(), file) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -243,12 +243,12 @@ func (r *reading) meanLargest(family metric.Definer) *float64 {
 	return r.mean(func(ns int64) (float64, bool) { return r.largest(family, ns) })
 }
 
-// meanState is the mean number of requests in a state, of all engines together. Dynamo is left out: its frontend counts a
-// request as queued until its first token, while its prompt is read too, and those of its workers twice.
+// meanState is the mean number of requests in a state, of all engines together. An engine in front of others is left out: it
+// counts a request as queued until its first token, while its prompt is read too, and those of its workers twice.
 func (r *reading) meanState(state string) *float64 {
 	frontends := map[string]bool{}
 	for _, info := range r.source.Find(metric.EngineInfo) {
-		if info.Labels[string(metric.LabelEngine)] == metric.EngineDynamo {
+		if known, is := r.log.Engines.Find(info.Labels[string(metric.LabelEngine)]); is && known.Metrics.Around != nil {
 			frontends[info.Labels[string(metric.LabelSource)]] = true
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/roofline"
@@ -212,7 +213,7 @@ func (c condition) run(t *testing.T, random *rand.Rand) Summary {
 	}
 	run := testrun.OneMachine(t, c.page(random), records...)
 	run.Manifest.Judging.Client.CPURatio = c.clientCPU
-	computed, err := Compute(run.Write(t))
+	computed, err := Compute(run.Write(t), supported.Engines())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,7 +293,7 @@ OWN_REQUESTS{source="127.0.0.1:8081/metrics",model="m",state="waiting"} 0
 			"OWN_INFO", metric.EngineInfo.Def().Name, "OWN_REQUESTS", metric.EngineRequests.Def().Name)}
 		random := rand.New(rand.NewPCG(1, 2))
 		c := condition{sent: 4, tokenMS: 20, stretch: 1}
-		computed, err := Compute(testrun.OneMachine(t, page, c.answers(random)...).Write(t))
+		computed, err := Compute(testrun.OneMachine(t, page, c.answers(random)...).Write(t), supported.Engines())
 		if err != nil {
 			t.Fatal(err)
 		}

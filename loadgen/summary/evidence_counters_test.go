@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/rundir"
@@ -53,6 +54,7 @@ func turnedPages(t *testing.T, exporters map[string][2]string, page [2]string) *
 		answering++
 	}
 	sampler, err := telemetry.Start(t.Context(), telemetry.Options{
+		Engines:  supported.Engines(),
 		Sources:  sources,
 		Interval: telemetry.MaxInterval, File: file, Clock: func() int64 { return int64(time.Since(start)) },
 		Page: func(string, int, string, []byte) { seen <- struct{}{} },
@@ -73,6 +75,7 @@ func turnedPages(t *testing.T, exporters map[string][2]string, page [2]string) *
 	if err != nil {
 		t.Fatal(err)
 	}
+	log.Engines = supported.Engines()
 	return log
 }
 

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/telemetry"
@@ -20,6 +21,7 @@ func h200Run(t *testing.T, name string, again string, all ...string) *EvidenceIn
 	if err != nil {
 		t.Fatal(err)
 	}
+	log.Engines = supported.Engines()
 	return &EvidenceInput{
 		Folder: folder, Records: Records(folder.Path(rundir.RequestsFile)), Telemetry: log, Hosts: []string{"host"}, Streamed: true,
 		Verification: &evidence.Verification{

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/telemetry"
@@ -23,7 +24,7 @@ func (w counters) hits(phases []string, sent float64) evidence.Hits {
 			continue
 		}
 		if source.Foreign {
-			if h, is := foreignHits(lookup{source, windows, ""}); is {
+			if h, is := foreignHits(lookup{source, windows, ""}, w.log.Engines); is {
 				scraped = append(scraped, h)
 			}
 			continue
@@ -190,65 +191,65 @@ func enginePages(source *telemetry.SourceLog, family metric.Definer) []string {
 	return slices.Sorted(maps.Keys(pages))
 }
 
-// foreignHits reads the hits from an engine's own page; false for any other page.
-func foreignHits(l lookup) (evidence.Hits, bool) {
-	has := l.source.Has
-	switch {
-	case has(metric.ForeignDynamoInputTokensSum):
-		return dynamoHits(l), true
-	case has(metric.VLLMPromptTokensTotal.Def().Name):
-		return vllmHits(l, has), true
-	case has(metric.ForeignTensorRTLLMPromptTokens):
-		h := l.byTier(metric.ForeignTensorRTLLMHitTokens, metric.ForeignTensorRTLLMLabelCacheTier, metric.ForeignTensorRTLLMCacheTier, every)
-		if !h.Found.Known {
-			h.Found = l.whole(metric.ForeignTensorRTLLMCachedTokens)
+// foreignHits reads the hits from an engine's own page; false for any other page. A program that passes on the series of
+// another one comes first: its counts are of all requests.
+func foreignHits(l lookup, engines spec.Engines) (evidence.Hits, bool) {
+	for _, around := range []bool{true, false} {
+		for _, e := range engines {
+			if c := e.Metrics.Cache; c != nil && (e.Metrics.Around != nil) == around && l.source.Has(c.Marking()) {
+				return l.cacheHits(*c), true
+			}
 		}
-		h.Looked = l.whole(metric.ForeignTensorRTLLMPromptTokens)
-		return h, true
-	case has(metric.ForeignSGLangPromptTokens):
-		h := l.byTier(metric.ForeignSGLangCachedTokens, metric.ForeignSGLangLabelCacheSource, metric.ForeignSGLangCacheTier, every)
-		h.Looked = l.whole(metric.ForeignSGLangPromptTokens)
-		return h, true
-	case has(metric.ForeignLlamaCPPCachedTokens):
-		h := evidence.Hits{Found: l.whole(metric.ForeignLlamaCPPCachedTokens)}
-		h.Looked = h.Found.Add(l.whole(metric.ForeignLlamaCPPPromptTokens)) // llama.cpp counts the computed prompt tokens there
-		return h, true
 	}
 	return evidence.Hits{}, false
 }
 
-// vllmHits reads vLLM's page. Its label source is kept under another name, since the exporter has a label of that name.
-// Prompt tokens are counted where the prefix cache is off, too.
-func vllmHits(l lookup, has func(string) bool) evidence.Hits {
-	h := l.byTier(metric.ForeignVLLMCachedBySource, metric.ForeignExportedPrefix+metric.ForeignVLLMLabelTokenSource, metric.ForeignVLLMCacheTier, every)
-	if !h.Found.Known {
-		found := metric.ForeignVLLMPrefixHits
-		if !has(found) {
-			found = metric.ForeignVLLMGPUPrefixHits
+// cacheHits reads the counters of an engine's page. A label source is kept under another name, since the exporter has a
+// label of that name. Where prompt tokens are counted when a request begins and those found when it ends, both belong
+// together only if the same number of requests was counted, and without any report the hits are unknown.
+func (l lookup) cacheHits(c spec.CacheCounters) evidence.Hits {
+	prompt := l.whole(c.Prompt)
+	if c.Ended != "" {
+		begun, ended := l.whole(c.Begun), l.whole(c.Ended)
+		if !ended.Known || ended.Value == 0 {
+			return evidence.Hits{}
 		}
-		h.Device, h.Elsewhere = l.whole(found), l.whole(metric.ForeignVLLMExternalHits)
-		h.Found = h.Device
-		h.Found.Value += h.Elsewhere.Value
-		h.Found.Reset = h.Found.Reset || h.Elsewhere.Reset
+		if !begun.Known || begun.Value != ended.Value {
+			prompt = evidence.Count{}
+		}
 	}
-	h.Looked = l.whole(metric.VLLMPromptTokensTotal.Def().Name)
-	h.LoadedBytes = l.counted(func(s *telemetry.Series) bool {
-		return s.Name == metric.ForeignVLLMOffloadedBytes && s.Labels[metric.ForeignVLLMLabelTransfer] == metric.ForeignVLLMTransferLoad
-	})
+	var h evidence.Hits
+	if c.Tiers != "" {
+		label := c.TierLabel
+		if label == string(metric.LabelSource) {
+			label = spec.ExportedPrefix + label
+		}
+		h = l.byTier(c.Tiers, label, c.Tier, every)
+	}
+	if !h.Found.Known && len(c.Found) > 0 {
+		h.Found = l.found(c)
+		if c.OnDevice {
+			h.Device, h.Elsewhere = h.Found, l.whole(c.External)
+			h.Found.Value += h.Elsewhere.Value
+			h.Found.Reset = h.Found.Reset || h.Elsewhere.Reset
+		}
+	}
+	if h.Looked = prompt; c.Computed {
+		h.Looked = h.Found.Add(prompt)
+	}
+	if c.Loaded != "" {
+		h.LoadedBytes = l.counted(func(s *telemetry.Series) bool { return s.Name == c.Loaded && s.Labels[c.LoadedLabel] == c.LoadedValue })
+	}
 	return h
 }
 
-// dynamoHits reads the page of Dynamo's frontend. It observes the tokens of a prompt when a request begins, and the
-// cached ones when it ends, if the engine reports them: both sums belong together only where both counted the same
-// number of requests, and where none was reported the hits are unknown.
-func dynamoHits(l lookup) evidence.Hits {
-	begun, ended := l.whole(metric.ForeignDynamoInputTokensCount), l.whole(metric.ForeignDynamoCachedTokensCount)
-	if !ended.Known || ended.Value == 0 {
-		return evidence.Hits{}
+// found counts the tokens found by the first of the names that is on the page, else by the last.
+func (l lookup) found(c spec.CacheCounters) evidence.Count {
+	last := len(c.Found) - 1
+	for _, name := range c.Found[:last] {
+		if l.source.Has(name) {
+			return l.whole(name)
+		}
 	}
-	h := evidence.Hits{Found: l.whole(metric.ForeignDynamoCachedTokensSum)}
-	if begun.Known && begun.Value == ended.Value {
-		h.Looked = l.whole(metric.ForeignDynamoInputTokensSum)
-	}
-	return h
+	return l.whole(c.Found[last])
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/openai"
@@ -26,11 +27,12 @@ func recordedEviction(t *testing.T) *EvidenceInput {
 	if err != nil {
 		t.Fatal(err)
 	}
+	log.Engines = supported.Engines()
 	text, err := os.ReadFile(filepath.Join("..", "enginelog", "testdata", "vllm-0.26.0-kvbm-1.4.2.log"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	tool, err := enginelog.Find("vllm")
+	tool, err := enginelog.Find(supported.Engines(), "vllm")
 	if err != nil {
 		t.Fatal(err)
 	}

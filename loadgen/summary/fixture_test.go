@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/openai"
@@ -27,10 +28,14 @@ func read(t testing.TB, run testrun.Run) inputs {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if log != nil {
+		log.Engines = supported.Engines()
+	}
 	in, err := r.inputs(log)
 	if err != nil {
 		t.Fatal(err)
 	}
+	in.CacheBlock = r.Manifest.Server.CacheBlock(supported.Engines())
 	return in
 }
 
@@ -78,7 +83,7 @@ func near(got *float64, want float64) bool { return got != nil && math.Abs(*got-
 // engineLog is what TensorRT-LLM said.
 func engineLog(t *testing.T, lines ...string) *enginelog.Reading {
 	t.Helper()
-	tool, err := enginelog.Find("trtllm")
+	tool, err := enginelog.Find(supported.Engines(), "trtllm")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,9 +2,8 @@ package summary
 
 import (
 	"cmp"
-	"strconv"
-	"strings"
 
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/evidence"
@@ -21,13 +20,13 @@ func ReadKVRoom(log *telemetry.Log, hosts []string, simulated bool, expect KVExp
 	for _, source := range (counters{log, simulated, hosts}).sources() {
 		room.KVBM = room.KVBM || len(source.Find(metric.KVBMConfiguredCacheBytes))+len(source.Find(metric.KVBMDiskFileBytes)) > 0
 		room.Off.DiskFilter = cmp.Or(room.Off.DiskFilter, filterByEnvironment(source))
-		tokens := largestOf(source.Find(metric.EngineKVCapacityTokens))
-		room.DeviceTokens = max(room.DeviceTokens, tokens, pageTokens(source))
+		tokens, sizes := largestOf(source.Find(metric.EngineKVCapacityTokens)), pageSizes(source, log.Engines)
+		room.DeviceTokens = max(room.DeviceTokens, tokens, pageTokens(sizes))
 		if bytes := largestOf(source.Find(metric.EngineKVCapacityBytes)); bytes > 0 && tokens > 0 {
 			room.TokenBytes = bytes / tokens
 		}
 		if room.TokenBytes == 0 {
-			room.TokenBytes = pageTokenBytes(source)
+			room.TokenBytes = pageTokenBytes(sizes)
 		}
 		for _, s := range source.Find(metric.KVBMConfiguredCacheBytes) {
 			switch s.Labels[string(metric.LabelTier)] {
@@ -68,85 +67,45 @@ func largestOf(series []*telemetry.Series) float64 {
 	return most
 }
 
-// pageTokenBytes returns the size of a token in the KV cache by an engine's own page; 0 if unknown. The bytes that vLLM
-// was configured with are not those of its cache where the number of blocks was set too.
-func pageTokenBytes(source *telemetry.SourceLog) float64 {
-	gigabytes, tokens := 0.0, 0.0
+// pageSizes returns what the engines' own series on a page say of the size of the KV cache, each by its highest value.
+func pageSizes(source *telemetry.SourceLog, engines spec.Engines) []spec.Size {
+	page := spec.Page{}
 	for _, s := range source.Series {
-		switch s.Name {
-		case metric.ForeignVLLMCacheConfigInfo:
-			held := vllmTokens(s)
-			if bytes := labelNumber(s, metric.ForeignVLLMLabelBytes); bytes > 0 && held > 0 && labelNumber(s, metric.ForeignVLLMLabelBlocksOverride) == 0 {
-				return bytes / held
-			}
-		case metric.ForeignSGLangKVGigabytes:
-			gigabytes = max(gigabytes, highest(s))
-		case metric.ForeignSGLangMaxTokens:
-			tokens = max(tokens, highest(s))
+		page[s.Name] = append(page[s.Name], spec.Series{Labels: s.Labels, Value: highest(s)})
+	}
+	var sizes []spec.Size
+	for _, e := range engines {
+		if e.Metrics.Size != nil {
+			sizes = append(sizes, e.Metrics.Size(page))
 		}
 	}
-	if tokens == 0 {
-		return 0
-	}
-	return gigabytes * (1 << 30) / tokens
+	return sizes
 }
 
-// dynamoTokens returns the KV cache behind a frontend whose router names exactly one worker; its page has the size of
-// one worker's cache, and the sum over several is unknown.
-func dynamoTokens(source *telemetry.SourceLog, gauges map[string]float64) float64 {
-	workers := map[[2]string]bool{}
-	for _, s := range source.Series {
-		if s.Name == metric.ForeignDynamoWorkerRegistered && highest(s) > 0 {
-			workers[[2]string{s.Labels[metric.ForeignDynamoLabelRouterWorker], s.Labels[metric.ForeignDynamoLabelRank]}] = true
+// pageTokenBytes returns the size of a token in the KV cache by an engine's own page; 0 if unknown.
+func pageTokenBytes(sizes []spec.Size) float64 {
+	for _, size := range sizes {
+		if size.TokenBytes > 0 {
+			return size.TokenBytes
 		}
 	}
-	if len(workers) != 1 {
-		return 0
-	}
-	return gauges[metric.ForeignDynamoModelBlocks] * gauges[metric.ForeignDynamoModelBlockSize]
+	return 0
 }
 
-// pageTokens returns the size of the cache by an engine's own page, in tokens; 0 if it has none. vLLM writes its
-// configuration into labels, the others have gauges.
-func pageTokens(source *telemetry.SourceLog) float64 {
-	vllm, gauges := 0.0, map[string]float64{}
-	for _, s := range source.Series {
-		if s.Name == metric.ForeignVLLMCacheConfigInfo {
-			vllm = max(vllm, vllmTokens(s))
-		}
-		gauges[s.Name] = max(gauges[s.Name], highest(s))
+// pageTokens returns the size of the cache by an engine's own page, in tokens; 0 if it has none.
+func pageTokens(sizes []spec.Size) float64 {
+	tokens := 0.0
+	for _, size := range sizes {
+		tokens = max(tokens, size.Tokens)
 	}
-	tokens := max(
-		vllm, gauges[metric.ForeignSGLangMaxTokens],
-		gauges[metric.ForeignTensorRTLLMMaxBlocks]*gauges[metric.ForeignTensorRTLLMTokensPerBlock],
-		dynamoTokens(source, gauges),
-	)
 	if tokens > mostTokens {
 		return 0
 	}
 	return tokens
 }
 
-// vllmTokens returns the size of vLLM's cache by the labels of its configuration, in tokens; 0 if unknown.
-func vllmTokens(s *telemetry.Series) float64 {
-	tokens, _ := metric.ForeignVLLMCacheTokens(s.Labels)
-	if tokens == nil || *tokens > mostTokens {
-		return 0
-	}
-	return *tokens
-}
-
 // mostTokens is far above the size of any cache.
 const mostTokens = 1e15
-
-// labelNumber returns the value of a label that is a number above 0; 0 for any other.
-func labelNumber(s *telemetry.Series, label string) float64 {
-	value, err := strconv.ParseFloat(s.Labels[label], 64)
-	if err != nil || !(value > 0 && value <= mostTokens) {
-		return 0
-	}
-	return value
-}
 
 // RoomOfLog returns the sizes of the tiers by the engine's log. Sizes of one of several ranks are left out.
 func RoomOfLog(log *enginelog.Reading) evidence.Room {
@@ -179,33 +138,18 @@ func tokenBytesOf(e *rundir.EngineReport) float64 {
 	return *e.KV / *e.KVTokens
 }
 
-// ShapeTokenBytes returns the size of a token by the model's config.json and the type of the cache's values on vLLM's
+// ShapeTokenBytes returns the size of a token by the model's config.json and the type of the cache's values on an engine's
 // page; 0 if unknown. Layers with a window keep less than all tokens.
 func ShapeTokenBytes(log *telemetry.Log, hosts []string, simulated bool, shape *roofline.Shape) float64 {
 	if shape == nil || shape.Windowed {
 		return 0
 	}
 	for _, source := range (counters{log, simulated, hosts}).sources() {
-		for _, s := range source.Series {
-			if s.Name != metric.ForeignVLLMCacheConfigInfo {
-				continue
-			}
-			if bytes := shape.KVBytesPerToken(cacheValueBytes(s.Labels[metric.ForeignVLLMLabelCacheType])); bytes > 0 {
+		for _, size := range pageSizes(source, log.Engines) {
+			if bytes := shape.KVBytesPerToken(size.ValueBytes); bytes > 0 {
 				return bytes
 			}
 		}
-	}
-	return 0
-}
-
-// cacheValueBytes returns the size of a value of vLLM's KV cache by its --kv-cache-dtype; 0 if unknown. auto is the
-// model's type, which has two bytes unless --dtype float32 is given.
-func cacheValueBytes(kind string) float64 {
-	switch {
-	case kind == "auto", kind == "bfloat16", kind == "float16":
-		return 2
-	case strings.HasPrefix(kind, "fp8"):
-		return 1
 	}
 	return 0
 }

@@ -5,6 +5,8 @@ import (
 	"os"
 	"testing"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
+	"github.com/umascope/umascope/exporter/engine/vllm"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/evidence"
@@ -18,7 +20,7 @@ func readingOf(t *testing.T, file string) *enginelog.Reading {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tool, err := enginelog.Find("vllm")
+	tool, err := enginelog.Find(supported.Engines(), "vllm")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +93,7 @@ func TestBytesOfATokenAreComputedFromConfigJSONAndTheTypeOfTheCache(t *testing.T
 	windowed := shape
 	windowed.Windowed = true
 	of := func(kind string) string {
-		return metric.ForeignVLLMCacheConfigInfo + `{cache_dtype="` + kind + `"} 1` + "\n"
+		return vllm.CacheConfigInfo + `{cache_dtype="` + kind + `"} 1` + "\n"
 	}
 	for _, c := range []struct {
 		page  string
@@ -106,14 +108,4 @@ func TestBytesOfATokenAreComputedFromConfigJSONAndTheTypeOfTheCache(t *testing.T
 			t.Errorf("%.80s: %v, want %v", c.page, got, c.want)
 		}
 	}
-}
-
-func FuzzCacheValueBytes(f *testing.F) {
-	f.Add("auto")
-	f.Add("fp8_e5m2")
-	f.Fuzz(func(t *testing.T, kind string) {
-		if bytes := cacheValueBytes(kind); bytes != 0 && bytes != 1 && bytes != 2 {
-			t.Errorf("%q: %v", kind, bytes)
-		}
-	})
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/exporter/engine/trtllm"
+	"github.com/umascope/umascope/exporter/engine/vllm"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/sim"
@@ -16,7 +18,7 @@ import (
 
 func TestTheSizeOfTheDeviceIsReadOffThePageOfEveryEngine(t *testing.T) {
 	for vendor, path := range map[sim.Vendor]string{
-		sim.VLLM: "/metrics", sim.Dynamo: "/metrics", sim.TensorRTLLM: metric.ForeignTensorRTLLMPagePath,
+		sim.VLLM: "/metrics", sim.Dynamo: "/metrics", sim.TensorRTLLM: trtllm.PagePath,
 	} {
 		t.Run(string(vendor), func(t *testing.T) {
 			config := sim.Default()
@@ -31,7 +33,7 @@ func TestTheSizeOfTheDeviceIsReadOffThePageOfEveryEngine(t *testing.T) {
 }
 
 func TestTheSizeOfTheDeviceIsReadFromTheRealPageOfSGLang(t *testing.T) {
-	page, err := os.ReadFile("../../exporter/engine/testdata/sglang.prom")
+	page, err := os.ReadFile("../../exporter/engine/testdata/sglang-doc.prom")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +109,7 @@ func TestLabelsThatAreNoSizesAreNone(t *testing.T) {
 		`block_size="1e300",num_gpu_blocks="1e300"`, `block_size="NaN",num_gpu_blocks="4"`, `block_size="Inf",num_gpu_blocks="1"`,
 		`block_size="1e10",num_gpu_blocks="1e10"`,
 	} {
-		log := sampledAs(t, metric.ForeignVLLMCacheConfigInfo+"{"+labels+"} 1\n", true)
+		log := sampledAs(t, vllm.CacheConfigInfo+"{"+labels+"} 1\n", true)
 		if got := ReadKVRoom(log, []string{"spark1"}, false, ""); got != (evidence.Room{}) {
 			t.Errorf("%s: %+v", labels, got)
 		}
@@ -121,7 +123,7 @@ func TestTokensOfAHybridModelAreNotBlocksOfVLLM(t *testing.T) {
 		`block_size="16",num_gpu_blocks="1000",effective_attention_block_size="528"`:                 0,
 		`block_size="16",num_gpu_blocks="1000",mamba_block_size="528",kv_cache_size_tokens="264000"`: 264000,
 	} {
-		log := sampledAs(t, metric.ForeignVLLMCacheConfigInfo+"{"+labels+"} 1\n", true)
+		log := sampledAs(t, vllm.CacheConfigInfo+"{"+labels+"} 1\n", true)
 		if got := ReadKVRoom(log, []string{"spark1"}, false, ""); got.DeviceTokens != want {
 			t.Errorf("%s: %v tokens, want %v", labels, got.DeviceTokens, want)
 		}

@@ -144,8 +144,7 @@ func (k *KVTiersSeen) moved(source *telemetry.SourceLog) {
 	}
 }
 
-// hit reads where engines found tokens computed before: SGLang's hierarchical cache, LMCache, and any other connector
-// of vLLM.
+// hit reads where engines found tokens computed before: in a hierarchical cache, or through a connector.
 func (k *KVTiersSeen) hit(source *telemetry.SourceLog) {
 	for _, s := range source.Find(metric.EnginePrefixCacheTokensTotal) {
 		if s.Labels[string(metric.LabelResult)] != metric.ResultHit || highest(s) == 0 {

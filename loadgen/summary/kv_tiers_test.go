@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/telemetry"
@@ -56,6 +57,7 @@ func sampledAs(t *testing.T, page string, foreign bool) *telemetry.Log {
 	file := filepath.Join(t.TempDir(), rundir.TelemetryFile)
 	start := time.Now()
 	sampler, err := telemetry.Start(t.Context(), telemetry.Options{
+		Engines: supported.Engines(),
 		Sources: []telemetry.Source{{Name: "spark1", URL: server.URL, Foreign: foreign}}, Interval: telemetry.MinInterval,
 		File: file, Clock: func() int64 { return int64(time.Since(start)) },
 	})
@@ -70,6 +72,7 @@ func sampledAs(t *testing.T, page string, foreign bool) *telemetry.Log {
 	if err != nil {
 		t.Fatal(err)
 	}
+	log.Engines = supported.Engines()
 	return log
 }
 

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
@@ -41,19 +42,20 @@ func Open(path string) (Run, error) {
 	return r, nil
 }
 
-// Read reads a run as Open does; it computes the summary of a run that was killed.
-func Read(path string) (Run, error) {
+// Read reads a run as Open does; it computes the summary of a run that was killed. Engines are those whose own pages are
+// understood.
+func Read(path string, engines spec.Engines) (Run, error) {
 	r, err := Open(path)
 	if !errors.Is(err, ErrUnfinished) {
 		return r, err
 	}
-	return Compute(path)
+	return Compute(path, engines)
 }
 
-// Write computes the summary of a run and writes it into its folder.
-func Write(path string) (Run, error) {
+// Write computes the summary of a run as Compute does and writes it into its folder.
+func Write(path string, engines spec.Engines) (Run, error) {
 	r := Run{Folder: rundir.Folder(path)}
-	err := r.compute()
+	err := r.compute(engines)
 	if err == nil {
 		err = r.WriteJSON(rundir.SummaryFile, r.Summary)
 	}
@@ -121,6 +123,6 @@ func (r Run) Requests() (*Requests, error) {
 	if r.Manifest.Judging == nil || !r.HasRequests() {
 		return nil, nil
 	}
-	err := r.digest(nil) // they do not depend on telemetry
+	err := r.digest(nil, nil) // they do not depend on telemetry
 	return r.requests, err
 }

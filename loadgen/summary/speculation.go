@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/openai"
@@ -127,7 +128,7 @@ func (w counters) drafts(phases []string) *DraftCounts {
 			continue
 		}
 		if source.Foreign {
-			scraped = append(scraped, foreignDrafts(lookup{source, windows, ""}, whole)...)
+			scraped = append(scraped, foreignDrafts(lookup{source, windows, ""}, w.log.Engines, whole)...)
 			continue
 		}
 		for _, page := range enginePages(source, metric.EngineSpecDraftTokensTotal) {
@@ -155,21 +156,17 @@ func exportedDrafts(l lookup, whole bool) drafted {
 }
 
 // foreignDrafts reads an engine's own page; none for a page without counts of drafted tokens.
-func foreignDrafts(l lookup, whole bool) []drafted {
+func foreignDrafts(l lookup, engines spec.Engines, whole bool) []drafted {
 	var found []drafted
-	for _, names := range [][]string{
-		{metric.ForeignVLLMDraftTokens, metric.ForeignVLLMAcceptedTokens, metric.ForeignVLLMDrafts, metric.ForeignVLLMAcceptedByPos, metric.ForeignVLLMLabelPosition},
-		{metric.ForeignLlamaCPPDraftTokens, metric.ForeignLlamaCPPAcceptedTokens, metric.ForeignLlamaCPPDrafts, metric.ForeignLlamaCPPAcceptedByPos, metric.ForeignLlamaCPPLabelPosition},
-		{metric.ForeignTensorRTLLMDraftTokens, metric.ForeignTensorRTLLMAcceptedTokens, "", "", ""},
-	} {
-		if l.source.Has(names[0]) {
-			found = append(found, l.drafts(whole, names[0], names[1], names[2], names[3], names[4]))
+	for _, e := range engines {
+		if d := e.Metrics.Drafts; d.Tokens != "" && l.source.Has(d.Tokens) {
+			found = append(found, l.drafts(whole, d.Tokens, d.Accepted, d.Drafts, d.ByPosition, d.PositionLabel))
 		}
 	}
 	return found
 }
 
-// drafts reads the counters of these names. TensorRT-LLM's counter of accepted tokens appears with its first one.
+// drafts reads the counters of these names. A counter of accepted tokens may appear with its first one only.
 func (l lookup) drafts(whole bool, tokens, accepted, drafts, byPosition, label string) drafted {
 	if !whole {
 		return drafted{tokens: evidence.Count{Reset: true}}

@@ -22,7 +22,7 @@ func BenchmarkSample(b *testing.B) {
 	f := &follower{
 		source:  Source{Name: "spark", URL: "http://spark/metrics"},
 		options: Options{Interval: time.Second, Clock: func() int64 { return 0 }},
-		client:  served.client(), parse: parser(Source{}), room: SeriesLimit, out: out, away: func() bool { return false },
+		client:  served.client(), parse: parser(Source{}, nil), room: SeriesLimit, out: out, away: func() bool { return false },
 		series: map[string]int{}, last: map[int]float64{}, dropped: map[string]bool{},
 	}
 	b.ReportAllocs()

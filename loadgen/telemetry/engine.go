@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -23,9 +24,10 @@ func (e Engine) String() string {
 	return fmt.Sprintf("%s (%s)", e.URL, strings.Join(append([]string{e.Name}, e.Models...), " "))
 }
 
-// Engines lists the engines that an exporter reads or has found, in order of their URLs. The pages of a recording are not on
+// Engines lists the engines that an exporter reads or has found, in order of their URLs; known are those with a page path of
+// their own. The pages of a recording are not on
 // this machine now, which is an error.
-func Engines(ctx context.Context, exporter Source) ([]Engine, error) {
+func Engines(ctx context.Context, exporter Source, known spec.Engines) ([]Engine, error) {
 	found, err := look(ctx, exporter, metric.EngineInfo.Def())
 	if err != nil {
 		return nil, err
@@ -36,7 +38,7 @@ func Engines(ctx context.Context, exporter Source) ([]Engine, error) {
 		case o.name == metric.ExporterMode.Def().Name && o.value == 1 && isRecording(o.labels[string(metric.LabelMode)]):
 			return nil, fmt.Errorf("%s: it shows a recording", publicURL(exporter.URL))
 		case o.name == metric.EngineInfo.Def().Name:
-			engines = addEngine(engines, o.labels)
+			engines = addEngine(engines, o.labels, known)
 		}
 	}
 	slices.SortFunc(engines, func(a, b Engine) int { return strings.Compare(a.URL, b.URL) })
@@ -49,9 +51,10 @@ func isRecording(mode string) bool {
 
 // addEngine adds an engine, or a model of one, by the labels of its series. The server of a page with a path of its own
 // below a prefix is not known: another one may answer at the root.
-func addEngine(engines []Engine, labels map[string]string) []Engine {
-	root, known := serverOf(labels[string(metric.LabelSource)], labels[string(metric.LabelEngine)])
-	if !known {
+func addEngine(engines []Engine, labels map[string]string, known spec.Engines) []Engine {
+	of, _ := known.Find(labels[string(metric.LabelEngine)])
+	root, clear := serverOf(labels[string(metric.LabelSource)], of)
+	if !clear {
 		return engines
 	}
 	url := "http://" + root
@@ -67,13 +70,9 @@ func addEngine(engines []Engine, labels map[string]string) []Engine {
 
 // serverOf returns the address of the server of a page, with the prefix under which a proxy serves it. False is a path
 // from which the prefix cannot be told.
-func serverOf(source, engine string) (string, bool) {
-	pages := []string{"/metrics", metric.ForeignModelsPath}
-	if engine == metric.EngineTensorRTLLM {
-		pages = slices.Insert(pages, 0, metric.ForeignTensorRTLLMPagePath)
-	}
-	for _, page := range pages {
-		if above, is := strings.CutSuffix(source, page); is {
+func serverOf(source string, engine spec.Engine) (string, bool) {
+	for _, page := range []string{engine.PagePath(), spec.DefaultPath, spec.ModelsPath} {
+		if above, is := strings.CutSuffix(source, page); is && page != "" {
 			return above, true
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"reflect"
 	"testing"
+
+	"github.com/umascope/umascope/exporter/engine/supported"
 )
 
 func TestEnginesAreNamedByTheirServers(t *testing.T) {
@@ -24,7 +26,7 @@ func TestEnginesAreNamedByTheirServers(t *testing.T) {
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, page) }))
 	defer server.Close()
-	got, err := Engines(t.Context(), Source{URL: server.URL})
+	got, err := Engines(t.Context(), Source{URL: server.URL}, supported.Engines())
 	want := []Engine{
 		{"http://127.0.0.1:8000", "vllm", []string{"a", "b"}}, {"http://127.0.0.1:8001", "trtllm", []string{"m"}},
 		{"http://127.0.0.1:8002", "llamacpp", nil}, {"http://127.0.0.1:8004", "dynamo", []string{"m"}},

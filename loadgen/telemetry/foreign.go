@@ -9,6 +9,7 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -21,22 +22,22 @@ import (
 // ones are dropped. Of histograms and summaries it keeps only sum and count, and it drops creation times of counters.
 // Each series gets the label source, like every series read from an endpoint; a label of that name on the page is
 // renamed.
-func parseForeign(page []byte, source string) ([]observation, error) {
+func parseForeign(page []byte, source string, engines spec.Engines) ([]observation, error) {
 	found, err := families(page)
 	if err != nil {
 		return nil, err
 	}
-	ranks := map[string]int{}
+	ranks, prefixes := map[string]int{}, pagePrefixes(engines)
 	var names []string
 	for name := range found {
-		if rank := rankOf(name); rank >= 0 && !isCreationTime(name, found) {
+		if rank := rankOf(prefixes, name); rank >= 0 && !isCreationTime(name, found) {
 			ranks[name] = rank
 			names = append(names, name)
 		}
 	}
 	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(ranks[a], ranks[b]), strings.Compare(a, b)) })
 	var observations []observation
-	seen, first := map[string]bool{}, metric.ForeignCacheCounters()
+	seen, first := map[string]bool{}, engines.CacheSeries()
 	for _, name := range names {
 		var of []observation
 		for _, m := range found[name].GetMetric() {
@@ -63,9 +64,15 @@ func isCreationTime(name string, found map[string]*dto.MetricFamily) bool {
 	return is && (found[of] != nil || found[of+"_total"] != nil)
 }
 
-// rankOf returns the rank of a name's prefix; negative if the name has no engine's prefix.
-func rankOf(name string) int {
-	return slices.IndexFunc(metric.ForeignPagePrefixes(), func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+// pagePrefixes are the prefixes of the series of engines and KV block managers, in the order of their importance to a run:
+// these series of a page are kept.
+func pagePrefixes(engines spec.Engines) []string {
+	return slices.Concat([]string{"kvbm_", "dynamo_kvbm_"}, engines.PagePrefixes(), []string{"agent_"})
+}
+
+// rankOf returns the rank of a name's prefix; negative if the name has none of them.
+func rankOf(prefixes []string, name string) int {
+	return slices.IndexFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
 func observeForeign(name string, m *dto.Metric) []observation {
@@ -102,7 +109,7 @@ func from(source string, o observation) observation {
 	labels := make(map[string]string, len(o.labels)+1)
 	for name, value := range o.labels {
 		if name == string(metric.LabelSource) {
-			name = metric.ForeignExportedPrefix + name
+			name = spec.ExportedPrefix + name
 		}
 		labels[name] = value
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/umascope/umascope/exporter/engine/supported"
 )
 
 const kvbmPage = `# TYPE kvbm_onboard_blocks_d2d counter
@@ -25,7 +27,7 @@ python_gc_objects_collected_total 12
 `
 
 func TestAForeignPageKeepsTheSeriesOfEnginesWithTheirSource(t *testing.T) {
-	observations, err := parseForeign(fmt.Appendf(nil, kvbmPage, 5), "127.0.0.1:6880/metrics")
+	observations, err := parseForeign(fmt.Appendf(nil, kvbmPage, 5), "127.0.0.1:6880/metrics", supported.Engines())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +59,7 @@ vllm:e2e_request_latency_seconds_count 2
 vllm:e2e_request_latency_seconds_created 1.7e+09
 # TYPE vllm:sessions_created gauge
 vllm:sessions_created 7
-`), "h")
+`), "h", supported.Engines())
 	var names []string
 	for _, o := range observations {
 		names = append(names, o.name)
@@ -73,7 +75,7 @@ func TestASeriesWithLabelsWithoutMeasureIsLeftOut(t *testing.T) {
 		return fmt.Appendf(nil, "kvbm_onboard_blocks_d2d{x=%q} 5\n", strings.Repeat("a", label))
 	}
 	for label, want := range map[int]int{maxLabelBytes - len("x"): 1, maxLabelBytes: 0} {
-		if got, err := parseForeign(page(label), "h"); len(got) != want || err != nil {
+		if got, err := parseForeign(page(label), "h", supported.Engines()); len(got) != want || err != nil {
 			t.Errorf("a label of %d bytes: %d series (%v), want %d", label, len(got), err, want)
 		}
 	}
@@ -124,13 +126,13 @@ func FuzzParseForeign(f *testing.F) {
 	f.Add([]byte("kvbm_x NaN\nkvbm_y +Inf\nvllm:z{source=\"a\",exported_source=\"b\"} 1\n"))
 	f.Add([]byte("# TYPE kvbm_x histogram\nkvbm_x_sum NaN\nkvbm_x_count 2\n"))
 	f.Fuzz(func(t *testing.T, page []byte) {
-		observations, err := parseForeign(page, "h:1/m")
+		observations, err := parseForeign(page, "h:1/m", supported.Engines())
 		if err != nil {
 			return
 		}
 		seen := map[string]bool{}
 		for _, o := range observations {
-			if math.IsNaN(o.value) || math.IsInf(o.value, 0) || rankOf(o.name) < 0 || o.labels["source"] != "h:1/m" || seen[o.key] {
+			if math.IsNaN(o.value) || math.IsInf(o.value, 0) || rankOf(pagePrefixes(supported.Engines()), o.name) < 0 || o.labels["source"] != "h:1/m" || seen[o.key] {
 				t.Fatalf("observation %+v of %q", o, page)
 			}
 			seen[o.key] = true

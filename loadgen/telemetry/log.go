@@ -5,11 +5,14 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
 // Log is the content of a telemetry file. All offsets are nanoseconds since the run's start.
 type Log struct {
+	// Engines are the engines whose own pages are understood; they are not part of the file.
+	Engines spec.Engines
 	// IntervalNS is the requested time between two samples.
 	IntervalNS int64
 	// Sources are in the order of the file, never mixed: each is another host, or another kind of page of one host.

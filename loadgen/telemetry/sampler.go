@@ -66,7 +66,7 @@ func (s *Sampler) follow(ctx context.Context, o Options) {
 			client = refusingRedirects(source.Client)
 		}
 		f := &follower{
-			index: i, source: source, options: o, client: client, parse: parser(source), room: SeriesLimit,
+			index: i, source: source, options: o, client: client, parse: parser(source, o.Engines), room: SeriesLimit,
 			out: s.out, borders: make(chan border, borderQueue), taken: func() {
 				if source.Foreign {
 					s.untaken.Done()

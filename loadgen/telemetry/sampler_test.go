@@ -19,9 +19,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/runfile"
-
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/runfile"
 )
 
 // pages is an in-memory exporter: the answer to each scrape, by host.
@@ -52,7 +52,7 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 func options(t *testing.T, p pages, sources ...Source) Options {
 	start := time.Now()
 	return Options{
-		Sources: sources, Interval: time.Second, Client: p.client(),
+		Sources: sources, Engines: supported.Engines(), Interval: time.Second, Client: p.client(),
 		File:  filepath.Join(t.TempDir(), "telemetry.jsonl.gz"),
 		Clock: func() int64 { return time.Since(start).Nanoseconds() },
 	}

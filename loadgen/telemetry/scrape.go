@@ -20,6 +20,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -121,9 +122,9 @@ func withoutURL(err error) error {
 }
 
 // parser returns the function that reads the pages of a source.
-func parser(source Source) func(page []byte) ([]observation, error) {
+func parser(source Source, engines spec.Engines) func(page []byte) ([]observation, error) {
 	if source.Foreign {
-		return func(page []byte) ([]observation, error) { return parseForeign(page, publicSource(source.URL)) }
+		return func(page []byte) ([]observation, error) { return parseForeign(page, publicSource(source.URL), engines) }
 	}
 	families := kept()
 	return func(page []byte) ([]observation, error) { return parse(page, families) }

@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/umascope/umascope/exporter/engine/spec"
 )
 
 // Source is one page: that of an exporter, named after the host that it measures, or that of an engine.
@@ -35,6 +37,8 @@ type Source struct {
 type Options struct {
 	// Sources are the exporters, each with a name of its own.
 	Sources []Source
+	// Engines are the engines whose series are kept of foreign pages.
+	Engines spec.Engines
 	// Interval is the time between two samples, MinInterval to MaxInterval.
 	Interval time.Duration
 	// File is the path of the telemetry.jsonl.gz to create; it must not exist.

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/traffic"
 )
 
@@ -39,7 +41,7 @@ func arenaOf(t *testing.T, key string, args ...string) (*Workload, error) {
 		t.Fatal(err)
 	}
 	s.PromptKey = key
-	return s.Write(Server{Model: "m", Engine: "vllm", MaxTokens: 8192, Scale: fieldScale(), Count: countFields, Framing: &Framing{User: 5, System: 9}})
+	return s.Write(Server{Model: "m", Vendor: server.VendorOf(supported.Engines(), "vllm"), MaxTokens: 8192, Scale: fieldScale(), Count: countFields, Framing: &Framing{User: 5, System: 9}})
 }
 
 func phaseNames(w *Workload) []string {
@@ -154,7 +156,7 @@ func TestACellAsksForTokenIDs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := s.Write(Server{Model: "m", Engine: "vllm", MaxTokens: 8192, Scale: fieldScale()})
+	other, err := s.Write(Server{Model: "m", Vendor: server.VendorOf(supported.Engines(), "vllm"), MaxTokens: 8192, Scale: fieldScale()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
+	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/traffic"
 )
 
@@ -136,7 +138,7 @@ func frozenWork(t *testing.T, name, dir, key string) *Workload {
 		t.Fatalf("%s: %v", name, err)
 	}
 	s.PromptKey = key
-	f := Server{Model: "m", Engine: "vllm", Scale: scales(t)[name[strings.LastIndexByte(name, ' ')+1:]]}
+	f := Server{Model: "m", Vendor: server.VendorOf(supported.Engines(), "vllm"), Scale: scales(t)[name[strings.LastIndexByte(name, ' ')+1:]]}
 	if err := s.Recount(f.Scale); err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}

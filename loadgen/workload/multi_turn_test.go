@@ -15,8 +15,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/traffic"
 )
 
@@ -27,7 +29,7 @@ func talking(t *testing.T, limit int, args ...string) (*Settings, Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s, Server{Model: "m", MaxTokens: limit, Engine: "vllm"}
+	return s, Server{Model: "m", MaxTokens: limit, Vendor: server.VendorOf(supported.Engines(), "vllm")}
 }
 
 func talkingWork(t *testing.T, args ...string) *Workload {
@@ -322,7 +324,7 @@ func TestConversationsStayBelowTheLimitWithTheirAnswers(t *testing.T) {
 }
 
 func BenchmarkTurnWithALongHistory(b *testing.B) {
-	w := &Workload{model: "m", engine: "vllm", Sampling: rundir.Sampling{Endpoint: openai.Chat, Stream: true, TopP: 1}}
+	w := &Workload{model: "m", vendor: server.VendorOf(supported.Engines(), "vllm"), Sampling: rundir.Sampling{Endpoint: openai.Chat, Stream: true, TopP: 1}}
 	history := newConversation()
 	history.append(openai.Message{Role: "user", Content: strings.Repeat("word ", 100_000)})
 	speak, _ := w.turn(history, draft{prompt: traffic.Prompt{Text: "and then?"}, sampling: w.Sampling})

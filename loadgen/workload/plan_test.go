@@ -11,14 +11,16 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/traffic"
 )
 
 func workloadOf(phases ...Phase) *Workload {
 	w := &Workload{
-		model: "m", engine: "vllm", seed: 1337, Phases: phases,
+		model: "m", vendor: server.VendorOf(supported.Engines(), "vllm"), seed: 1337, Phases: phases,
 		Sampling: rundir.Sampling{Endpoint: openai.Chat, Stream: true, TopP: 1},
 		Output:   traffic.Lengths{Min: 8, Max: 32},
 	}
@@ -166,7 +168,7 @@ func TestTheWorkloadHashChangesWithEverythingThatIsSentAndNothingElse(t *testing
 		t.Error("the same workload has two hashes")
 	}
 	other := base()
-	other.model, other.engine, other.keepOutputs = "another", "sglang", true
+	other.model, other.vendor, other.keepOutputs = "another", server.VendorOf(supported.Engines(), "sglang"), true
 	if got, _ := plan(t, other); got != want {
 		t.Error("model or engine changed the hash: two arms could never be compared")
 	}

@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/traffic"
 )
 
@@ -95,7 +97,7 @@ func planned(t *testing.T, run, key string, args ...string) (dir string) {
 		t.Fatal(err)
 	}
 	s.PromptKey = key
-	w, err := s.Write(Server{Model: "m", Engine: "vllm"})
+	w, err := s.Write(Server{Model: "m", Vendor: server.VendorOf(supported.Engines(), "vllm")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +128,7 @@ func repeating(t *testing.T, runs string, args ...string) (*Settings, *Workload,
 		return nil, nil, err
 	}
 	s.KeyPrompts("r2", time.Now())
-	w, err := s.Write(Server{Model: "m", Engine: "vllm"})
+	w, err := s.Write(Server{Model: "m", Vendor: server.VendorOf(supported.Engines(), "vllm")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,9 @@ import (
 	"io"
 	"testing"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/server"
 )
 
 // jobsOn returns the jobs of the measured phase of a load that so many servers share, and the hash of its workload.
@@ -14,7 +16,7 @@ func jobsOn(t *testing.T, servers int, args ...string) (jobs []Job, hash string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := s.Write(Server{Model: "m", Engine: "vllm", Servers: servers})
+	w, err := s.Write(Server{Model: "m", Vendor: server.VendorOf(supported.Engines(), "vllm"), Servers: servers})
 	if err != nil {
 		t.Fatal(err)
 	}

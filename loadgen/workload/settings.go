@@ -116,7 +116,7 @@ func (s *Settings) Resolve(endpoint openai.Endpoint) error {
 // Server holds the server's properties that the workload needs.
 type Server struct {
 	Model  string // its name
-	Engine string
+	Vendor openai.Vendor
 	// Run is the name of the run. It separates what is salted from what earlier runs sent: a repeated run would
 	// otherwise be answered from the server's cache.
 	Run string
@@ -157,7 +157,7 @@ func (s *Settings) Write(f Server) (*Workload, error) {
 		made.note("%s", raised)
 	}
 	return &Workload{
-		model: f.Model, engine: f.Engine, servers: f.Servers, run: f.Run, fields: f.Fields, omit: f.Omit, keepOutputs: s.KeepOutputs || s.KeepPrompts || s.SeeOutputs, seed: s.Seed, place: s.Place, repeat: s.repeat, Script: made,
+		model: f.Model, vendor: f.Vendor, servers: f.Servers, run: f.Run, fields: f.Fields, omit: f.Omit, keepOutputs: s.KeepOutputs || s.KeepPrompts || s.SeeOutputs, seed: s.Seed, place: s.Place, repeat: s.repeat, Script: made,
 		Sampling: rundir.Sampling{
 			Endpoint: s.endpoint, Template: s.templateName, Stream: !s.NoStream, IgnoreEOS: s.IgnoreEOS,
 			Temperature: s.Temperature, TopP: s.TopP, Stop: s.Stop, Seed: s.RequestSeed, Extra: s.ExtraBody,
@@ -237,7 +237,7 @@ func (s *Settings) Insisted() map[openai.Field]string {
 		flags[openai.FieldTopP] = "--top-p"
 	}
 	if s.outputGiven || s.IgnoreEOS || s.arena != nil {
-		for _, name := range openai.Caps(openai.EngineOpenAI, s.endpoint) {
+		for _, name := range (openai.Vendor{}).Caps(s.endpoint) {
 			flags[name] = "--output-tokens"
 		}
 	}

@@ -11,8 +11,10 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/traffic"
 )
 
@@ -31,7 +33,7 @@ func placed(t *testing.T, place traffic.Place, args ...string) (*Workload, error
 	if err := s.Resolve(openai.Chat); err != nil {
 		return nil, err
 	}
-	return s.Write(Server{Model: "m", Engine: "vllm"})
+	return s.Write(Server{Model: "m", Vendor: server.VendorOf(supported.Engines(), "vllm")})
 }
 
 func mustPlace(t *testing.T, place traffic.Place, args ...string) *Workload {

@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/openai"
+	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/traffic"
 )
 
@@ -22,7 +24,7 @@ func standardWork(t *testing.T, limit int, args ...string) (*Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.Write(Server{Model: "m", MaxTokens: limit, Engine: "vllm"})
+	return s.Write(Server{Model: "m", MaxTokens: limit, Vendor: server.VendorOf(supported.Engines(), "vllm")})
 }
 
 // sent returns the content of a phase's requests: all messages without their roles.

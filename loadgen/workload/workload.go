@@ -28,16 +28,17 @@ type Workload struct {
 	// InputLengths describes the lengths of prompts.
 	InputLengths string
 
-	model, engine string
-	servers       int // that share the load
-	run           string
-	fields        []openai.Field // the vendor's fields that the server takes
-	omit          []openai.Field // OpenAI's fields that it refuses
-	template      *traffic.Template
-	seed          uint64
-	place         traffic.Place
-	repeat        *repeated
-	keepOutputs   bool
+	model       string
+	vendor      openai.Vendor
+	servers     int // that share the load
+	run         string
+	fields      []openai.Field // the vendor's fields that the server takes
+	omit        []openai.Field // OpenAI's fields that it refuses
+	template    *traffic.Template
+	seed        uint64
+	place       traffic.Place
+	repeat      *repeated
+	keepOutputs bool
 }
 
 // stream returns a number that separates the arrivals of the phases.
@@ -208,7 +209,7 @@ func (w *Workload) request(s rundir.Sampling, body []byte) openai.Request {
 // token ids, which have neither.
 func (w *Workload) body(s rundir.Sampling, before []openai.Message, text string, ids []uint32) ([]byte, error) {
 	params := openai.Params{
-		Endpoint: s.Endpoint, Model: w.model, Engine: w.engine, Fields: w.fields, Omit: w.omit, Prompt: text, Messages: before, PromptIDs: ids,
+		Endpoint: s.Endpoint, Model: w.model, Vendor: w.vendor, Fields: w.fields, Omit: w.omit, Prompt: text, Messages: before, PromptIDs: ids,
 		MaxTokens: s.MaxTokens, IgnoreEOS: s.IgnoreEOS,
 		Temperature: s.Temperature, TopP: s.TopP, Stop: s.Stop,
 		Seed: s.Seed, Stream: s.Stream, TokenIDs: w.Script.Facts.Arena != nil, Extra: s.Extra,
@@ -239,7 +240,7 @@ func (w *Workload) body(s rundir.Sampling, before []openai.Message, text string,
 func (w *Workload) TakesSalt() bool {
 	fields := w.fields
 	if fields == nil {
-		fields, _ = openai.Fields(w.engine, w.Sampling.Endpoint)
+		fields = w.vendor.Fields(w.Sampling.Endpoint)
 	}
 	return slices.Contains(fields, openai.FieldCacheSalt)
 }

@@ -31,7 +31,7 @@ type name struct{ project, text string }
 func main() {
 	write := flag.Bool("write", false, "write the table names.tsv")
 	folder := flag.String("folder", ".ci/proofs/releases", "folder of names.tsv")
-	vocabulary := flag.String("vocabulary", "exporter/metric", "package with the names that are read")
+	vocabulary := flag.String("vocabulary", "exporter", "folder with the packages that have the names that are read")
 	flag.Parse()
 	if err := run(*folder+"/names.tsv", *vocabulary, *write); err != nil {
 		fmt.Fprintln(os.Stderr, "releases:", err)

@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -64,18 +63,23 @@ func (p project) bare(full string) string {
 
 var ending = regexp.MustCompile(`(_total|_sum|_count|_bucket)$`)
 
-// namesRead returns the string constants of a package that begin with Foreign.
-func namesRead(folder string) ([]string, error) {
-	entries, err := os.ReadDir(folder)
+// namesRead returns the string constants that are names of series: in the packages of the engines, and in the files of package
+// metric that begin with foreign.
+func namesRead(exporter string) ([]string, error) {
+	files, err := filepath.Glob(filepath.Join(exporter, "engine", "*", "*.go"))
+	if err != nil {
+		return nil, err
+	}
+	foreign, err := filepath.Glob(filepath.Join(exporter, "metric", "foreign*.go"))
 	if err != nil {
 		return nil, err
 	}
 	var all []string
-	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), "foreign") || strings.HasSuffix(e.Name(), "_test.go") {
+	for _, path := range append(files, foreign...) {
+		if strings.HasSuffix(path, "_test.go") {
 			continue
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(folder, e.Name()), nil, 0)
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
 		if err != nil {
 			return nil, err
 		}

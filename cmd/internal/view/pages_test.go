@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/alerts"
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/promexport"
@@ -265,7 +266,7 @@ func finished(t *testing.T, runs, name string) string {
 	if err = errors.Join(err, os.WriteFile(path, text, 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := summary.Write(written); err != nil {
+	if _, err := summary.Write(written, supported.Engines()); err != nil {
 		t.Fatal(err)
 	}
 	folder := filepath.Join(runs, fmt.Sprint("run-", time.Now().UnixNano()))
@@ -490,7 +491,7 @@ func TestTargetsOfFilesReachNoServerInsideTheProcess(t *testing.T) {
 // BenchmarkRunsOfAFolder lists 500 runs: the target on two cores is a second, when they are read for the first time too.
 func BenchmarkRunsOfAFolder(b *testing.B) {
 	source := testrun.New(testrun.Steady(50)...).Write(b)
-	if _, err := summary.Write(source); err != nil {
+	if _, err := summary.Write(source, supported.Engines()); err != nil {
 		b.Fatal(err)
 	}
 	runs := b.TempDir()

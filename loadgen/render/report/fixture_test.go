@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
@@ -15,10 +16,10 @@ import (
 func read(t *testing.T, run testrun.Run) summary.Run {
 	t.Helper()
 	dir := run.Write(t)
-	if _, err := summary.Write(dir); err != nil {
+	if _, err := summary.Write(dir, supported.Engines()); err != nil {
 		t.Fatal(err)
 	}
-	r, err := summary.Read(dir)
+	r, err := summary.Read(dir, supported.Engines())
 	if err != nil {
 		t.Fatal(err)
 	}

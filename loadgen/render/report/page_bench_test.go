@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
@@ -34,7 +35,7 @@ func BenchmarkDigest(b *testing.B) {
 	writeRequests(b, filepath.Join(dir, rundir.RequestsFile), requests, arrivals)
 	b.ReportAllocs()
 	for b.Loop() {
-		r, err := summary.Compute(dir)
+		r, err := summary.Compute(dir, supported.Engines())
 		if s := r.Summary; err != nil || s.Requests[openai.StatusOK] != requests || s.Latency.ChunkGap.Send.N != requests*(arrivals-1) {
 			b.Fatalf("%v, %v", s.Requests, err)
 		}

@@ -14,12 +14,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/summary/testrun"
-
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
+	"github.com/umascope/umascope/loadgen/summary/testrun"
 )
 
 // hostile is what names, labels and error texts from elsewhere may hold.
@@ -197,7 +197,7 @@ func TestAPageWithoutRequestsOrTelemetryIsAPage(t *testing.T) {
 	if err := os.WriteFile(requests, text[:len(text)-20], 0o644); err != nil {
 		t.Fatal(err)
 	}
-	computed, err := summary.Compute(string(torn.Folder))
+	computed, err := summary.Compute(string(torn.Folder), supported.Engines())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func TestAPageWithoutRequestsOrTelemetryIsAPage(t *testing.T) {
 	if err := os.WriteFile(requests, []byte("nonsense\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := summary.Compute(string(torn.Folder)); err == nil {
+	if _, err := summary.Compute(string(torn.Folder), supported.Engines()); err == nil {
 		t.Error("records that cannot be read made a page")
 	}
 }

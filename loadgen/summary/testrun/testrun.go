@@ -17,11 +17,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/runfile"
-
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/runfile"
 	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
@@ -97,6 +97,7 @@ func Sampled(t *testing.T, pages map[string]Page, phases []telemetry.Phase, tota
 	if err != nil {
 		t.Fatal(err)
 	}
+	log.Engines = supported.Engines()
 	return log
 }
 
@@ -113,7 +114,7 @@ func sample(t *testing.T, pages map[string]Page, phases []telemetry.Phase, total
 			}
 			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(page.text(at)))}, nil
 		})}
-		o := telemetry.Options{Interval: time.Second, Client: client, File: path,
+		o := telemetry.Options{Engines: supported.Engines(), Interval: time.Second, Client: client, File: path,
 			Clock: func() int64 { return time.Since(start).Nanoseconds() }}
 		for _, name := range order {
 			o.Sources = append(o.Sources, telemetry.Source{Name: name, URL: "http://" + name})
