@@ -12,7 +12,8 @@ type Work struct {
 	GPUUtilizationMean *float64 `json:"gpu_utilization_mean_ratio,omitempty"`
 	// GPUHeldPeak is the largest GPU-held memory in bytes, summed over all GPUs.
 	GPUHeldPeak *float64 `json:"gpu_held_peak_bytes,omitempty"`
-	// Drives has the bytes of each drive, by its device name. A drive is absent unless its counters cover the phases.
+	// Drives has the bytes of each drive, by its device name. A drive is absent if its counters do not
+	// cover the phases or were reset in them.
 	Drives map[string]DriveBytes `json:"drives,omitempty"`
 }
 
@@ -33,16 +34,16 @@ func (r *reading) work() *Work {
 	for _, op := range []string{metric.OpRead, metric.OpWrite} {
 		for _, family := range driveFamilies(op) {
 			for _, series := range r.source.Find(family) {
-				bytes, ok := r.increase(series)
-				if !ok {
+				sum, ok := deltaOver(series, r.windows)
+				if !ok || sum.Reset || r.still() || len(r.windows) == 0 {
 					continue
 				}
 				name := series.Labels[string(metric.LabelDevice)]
 				drive := w.Drives[name]
 				if op == metric.OpRead {
-					drive.Read = &bytes
+					drive.Read = &sum.Delta
 				} else {
-					drive.Written = &bytes
+					drive.Written = &sum.Delta
 				}
 				w.Drives[name] = drive
 			}
