@@ -113,6 +113,7 @@ func TestEveryMetricOfTheTableCanBeFilled(t *testing.T) {
 	own.Summary.KV = &summary.KV{CapacityBytes: one, CapacityTokens: one}
 	own.Summary.Thermal = &summary.Thermal{StartCelsius: one, MaxCelsius: one, EndCelsius: one}
 	own.Summary.Energy = &summary.Energy{Joules: 1, JoulesPerOutputToken: one}
+	own.Summary.Work = &summary.Work{GPUUtilizationMean: one, Drives: map[string]summary.DriveBytes{"nvme0n1": {Read: one, Written: one}}}
 	own.Summary.Phases = map[string]summary.PhaseSummary{"measure": {End: 1, Measured: true}}
 	foreign.Summary.Tool = &rundir.ToolReport{}
 	for _, q := range enginelog.Quantities() {

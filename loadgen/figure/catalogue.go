@@ -176,7 +176,7 @@ func memories() []Figure {
 	}
 }
 
-// machine returns the heat and energy of the measured machines. Heat is of the host of the run, since it cannot be summed
+// machine returns the heat, the energy and the work of the measured machines. Heat is of the host of the run, since it cannot be summed
 // over machines.
 func machine() []Figure {
 	heat := func(value func(*summary.Thermal) *float64) func(*summary.Summary) *float64 {
@@ -196,11 +196,27 @@ func machine() []Figure {
 		{Name: "gpu_end_celsius", Title: "GPU temperature, end", Unit: Celsius, Get: heat(func(t *summary.Thermal) *float64 { return t.EndCelsius }), Origin: origin, Column: Column{82, "GPU end"}},
 		{Name: "gpu_max_celsius", Title: "GPU temperature, highest", Unit: Celsius, Get: heat(func(t *summary.Thermal) *float64 { return t.MaxCelsius }),
 			Origin: origin, Series: &metric.RunGPUTemperatureCelsius, Column: Column{83, "GPU highest"}},
+		// What was asked of the machine: neither direction is better.
+		{Name: "gpu_utilization_mean_ratio", Title: "GPU utilization, mean", Unit: Ratio, Direction: NeitherBetter, Get: work(func(w *summary.Work) *float64 { return w.GPUUtilizationMean }),
+			Origin: workOrigin, Column: Column{84, "GPU busy"}},
+		{Name: "drive_read_bytes", Title: "bytes read from drives", Unit: Bytes, Direction: NeitherBetter, Get: work((*summary.Work).ReadBytes), Origin: workOrigin, Column: Column{85, "drives read"}},
+		{Name: "drive_written_bytes", Title: "bytes written to drives", Unit: Bytes, Direction: NeitherBetter, Get: work((*summary.Work).WrittenBytes), Origin: workOrigin, Column: Column{86, "drives written"}},
 		{Name: GPUPowerMean, Title: "GPU power, mean", Unit: Watts, Get: func(s *summary.Summary) *float64 { return perMeasuredSecond(s, energy(s)) }},
 		{Name: "energy_joules", Title: "GPU energy", Unit: Joules, Get: energy, Series: &metric.RunEnergyJoules},
 		{Name: "joules_per_output_token", Title: "GPU energy of an output token", Unit: Joules, Get: func(s *summary.Summary) *float64 { _, each := s.EnergyOfAll(); return each },
 			Origin: energyOrigin, Sweep: Column{903, "joules_per_output_token"}, Bench: Column{903, "J/output-token"}},
 	}
+}
+
+func work(value func(*summary.Work) *float64) func(*summary.Summary) *float64 {
+	return part(func(s *summary.Summary) *summary.Work { return s.Work }, value)
+}
+
+func workOrigin(s *summary.Summary) summary.Origin {
+	if s.Work == nil {
+		return summary.Origin{}
+	}
+	return s.Work.Origin
 }
 
 func energyOrigin(s *summary.Summary) summary.Origin {

@@ -1,10 +1,11 @@
 package figure
 
 import (
-	"github.com/umascope/umascope/loadgen/format"
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/umascope/umascope/loadgen/format"
 )
 
 // Unit is the unit of a figure.

@@ -170,7 +170,7 @@ func summaryRules() rules {
 		"valid": figures, "invalid_reasons.code": texts, "invalid_reasons.detail": texts, "warnings": texts, "checked": texts,
 		"requests": figures, "throughput": figures, "latency": figures, "servers": figures, "servers.url": urls, "tokens": figures, "tokens.input_lengths": texts,
 		"prefix_cache": figures, "prefix_cache.source": texts, "speculation": figures,
-		"goodput": figures, "goodput.slo": texts, "client": figures, "client.arrivals": texts, "steady_state": figures, "backlog": figures, "phases": figures,
+		"goodput": figures, "goodput.slo": texts, "client": figures, "client.arrivals": texts, "steady_state": figures, "backlog": figures, "phases": figures, "phases.*.work.source": named(KindHost), "phases.*.work.mode": texts,
 		"decode": figures, "decode.limit_unknown": texts, "decode.part": texts,
 		"decode.held_back.cause": texts, "decode.held_back.certainty": texts, "decode.held_back.evidence": texts,
 		"machines.source": named(KindHost), "machines.mode": texts, "machines.driver_log_lines": figures,
@@ -183,7 +183,7 @@ func summaryRules() rules {
 
 func readingRules() rules {
 	r := rules{"kv": figures, "kv.source": urls, "growth": figures, "growth.quantity": texts, "growth.verdict": texts, "growth.reason": texts}.with(engineReportedRules().below("memory"))
-	for _, of := range []string{"memory", "thermal", "energy"} {
+	for _, of := range []string{"memory", "thermal", "energy", "work"} {
 		r[of], r[of+".source"], r[of+".mode"] = figures, named(KindHost), texts
 	}
 	return r

@@ -12,6 +12,7 @@ type Machine struct {
 	KV      *KV      `json:"kv,omitempty"`
 	Thermal *Thermal `json:"thermal,omitempty"`
 	Energy  *Energy  `json:"energy,omitempty"`
+	Work    *Work    `json:"work,omitempty"`
 	// Growth is that of memory that should not grow at equal load; absent without samples of it.
 	Growth []Growth `json:"growth,omitempty"`
 	// DriverLog is the number of lines of the GPU driver in the kernel log, by kind, and by code for XIDs; absent without

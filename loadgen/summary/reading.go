@@ -63,6 +63,7 @@ func readings(in inputs) []*reading {
 		r.Memory = r.memory()
 		r.Thermal = r.thermal()
 		r.Energy = r.energy()
+		r.Work = r.work()
 		r.Growth = r.growth()
 		r.DriverLog = r.driverLog()
 		r.Network = r.network()

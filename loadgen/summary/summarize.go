@@ -53,7 +53,7 @@ func (in inputs) summary(phases phaseAggregates, total *aggregate, torn bool) Su
 	s.Together = togetherOf(together, in.serverHosts(), knownTokens(total))
 	s.setEngine(in)
 	s.Decode = s.decode(in, phases, host, together)
-	s.Phases = phases.summaries(in, measured)
+	s.Phases = phases.summaries(in, measured, host)
 	if only := s.onlyMeasured(); only != nil {
 		s.SteadyState, s.Backlog = only.SteadyState, only.Backlog
 	}
@@ -172,8 +172,8 @@ func (p phaseAggregates) measured(in inputs) []*aggregate {
 }
 
 // summaries returns the phases of the run and any other that a record names. A phase that ran twice is one entry from
-// its first start to its last end.
-func (p phaseAggregates) summaries(in inputs, host *reading) map[string]PhaseSummary {
+// its first start to its last end. Counters are those of a live host; its work is told of simulated ones too.
+func (p phaseAggregates) summaries(in inputs, measured, host *reading) map[string]PhaseSummary {
 	all := map[string]PhaseSummary{}
 	for _, phase := range in.Phases {
 		s, again := all[phase.Name]
@@ -182,7 +182,7 @@ func (p phaseAggregates) summaries(in inputs, host *reading) map[string]PhaseSum
 			s.Start = seconds(phase.StartNS)
 		}
 		s.End = seconds(phase.EndNS)
-		s.Deltas = deltas(in.Telemetry, host, phase.Name)
+		s.Work, s.Deltas = host.workIn(phase.Name), deltas(in.Telemetry, measured, phase.Name)
 		all[phase.Name] = s
 	}
 	for _, name := range p.names {
@@ -227,7 +227,7 @@ func (s *Summary) setMachines(machines []*reading, host *reading) {
 		s.Machines = append(s.Machines, r.Machine)
 	}
 	if host != nil {
-		s.Memory, s.KV, s.Thermal, s.Energy, s.Growth = host.Memory, host.KV, host.Thermal, host.Energy, host.Growth
+		s.Memory, s.KV, s.Thermal, s.Energy, s.Work, s.Growth = host.Memory, host.KV, host.Thermal, host.Energy, host.Work, host.Growth
 	}
 }
 

@@ -52,11 +52,12 @@ type Summary struct {
 	// Backlog is that of the measured phase, if its requests became due by the clock.
 	Backlog *Backlog `json:"backlog,omitempty"`
 
-	// Memory, KV, Thermal, Energy and Growth are those of the measured host; absent without telemetry of it.
+	// Memory, KV, Thermal, Energy, Work and Growth are those of the measured host; absent without telemetry of it.
 	Memory  *Memory  `json:"memory,omitempty"`
 	KV      *KV      `json:"kv,omitempty"`
 	Thermal *Thermal `json:"thermal,omitempty"`
 	Energy  *Energy  `json:"energy,omitempty"`
+	Work    *Work    `json:"work,omitempty"`
 	// Growth is that of memory that should not grow at equal load; absent without samples of it.
 	Growth []Growth `json:"growth,omitempty"`
 	// Machines has the same figures of every telemetry source, each by itself: a measured machine and a constructed one
@@ -144,6 +145,8 @@ type PhaseSummary struct {
 	SteadyState *SteadyState `json:"steady_state,omitempty"`
 	// Backlog is set for phases that are measured and whose requests became due by the clock.
 	Backlog *Backlog `json:"backlog,omitempty"`
+	// Work is that of the measured host.
+	Work *Work `json:"work,omitempty"`
 	// Deltas has the counters of the measured host between the phase's borders.
 	Deltas map[string]Delta `json:"deltas,omitempty"`
 }

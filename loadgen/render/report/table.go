@@ -226,6 +226,30 @@ func PhaseTable(s summary.Summary) render.Table {
 	return t
 }
 
+// phaseWorkTable has what the machine did in each phase, a row for each drive; empty without telemetry of a machine.
+func phaseWorkTable(s summary.Summary) render.Table {
+	t := render.Table{Header: []string{"phase", "GPU busy, mean", "GPU-held, peak", "drive", "read", "written"}, Words: []int{3}}
+	bytes := func(v *float64) string { return format.Optional(v, format.Bytes) }
+	for _, name := range phaseOrder(s) {
+		w := s.Phases[name].Work
+		if w == nil {
+			continue
+		}
+		first := []string{name, format.Optional(w.GPUUtilizationMean, format.Ratio), bytes(w.GPUHeldPeak)}
+		if len(w.Drives) == 0 {
+			t.Add(append(first, format.None, format.None, format.None)...)
+		}
+		for _, drive := range slices.Sorted(maps.Keys(w.Drives)) {
+			t.Add(append(first, drive, bytes(w.Drives[drive].Read), bytes(w.Drives[drive].Written))...)
+			first = []string{"", "", ""}
+		}
+	}
+	if len(t.Rows) == 0 {
+		return render.Table{}
+	}
+	return t
+}
+
 // firstToken returns the time to the first token from send; empty if the phase has none.
 func firstToken(p summary.PhaseSummary) summary.Distribution {
 	if p.Latency == nil || p.Latency.TTFT == nil || p.Latency.TTFT.Send == nil {
