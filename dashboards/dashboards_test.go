@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
@@ -450,7 +451,7 @@ func TestTheLedgerDrawsEveryLineOnceInTheOrderOfTheVocabulary(t *testing.T) {
 		}
 		titles[l.title] = true
 	}
-	if want := metric.LedgerLines(); !slices.Equal(drawn, want) {
+	if want := ledger.Names(); !slices.Equal(drawn, want) {
 		t.Errorf("drawn in the order %v, want %v", drawn, want)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
@@ -45,7 +46,7 @@ func TestThePartsOfThePoolHoldEveryLineOfTheLedgerOnce(t *testing.T) {
 		}
 		colors[p.color] = true
 	}
-	want := metric.LedgerLines()
+	want := ledger.Names()
 	slices.Sort(drawn)
 	slices.Sort(want)
 	if !slices.Equal(drawn, want) {

@@ -5,6 +5,7 @@ import (
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 	"github.com/grafana/grafana-foundation-sdk/go/table"
 
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
@@ -16,22 +17,22 @@ type ledgerLine struct{ line, title, color string }
 // unattributed remainder, memory that the kernel can reclaim, and free memory on top.
 func ledgerLines() []ledgerLine {
 	return []ledgerLine{
-		{metric.LineGPUProcess, "GPU-held", "dark-green"},
-		{metric.LineManaged, "managed (CUDA unified)", "semi-dark-green"},
-		{metric.LineAnon, "anonymous", "dark-blue"},
-		{metric.LineShmem, "shared memory, tmpfs", "semi-dark-blue"},
-		{metric.LineHugetlb, "huge pages", "light-blue"},
-		{metric.LineKernelStack, "kernel stacks", "light-purple"},
-		{metric.LinePageTables, "page tables", "super-light-purple"},
-		{metric.LinePercpu, "per-CPU", "purple"},
-		{metric.LineSlabUnreclaimable, "slab, fixed", "dark-purple"},
-		{metric.LineUnattributed, "unattributed", "dark-red"},
-		{metric.LineZFSArc, "ZFS ARC", "semi-dark-purple"},
-		{metric.LineSlabReclaimable, "slab, reclaimable", "light-yellow"},
-		{metric.LineSwapCache, "swap cache", "dark-orange"},
-		{metric.LinePageCache, "page cache", "dark-yellow"},
-		{metric.LineFreeCMA, "free, in CMA", "#a0a0a0"},
-		{metric.LineFree, "free", "#808080"},
+		{ledger.GPUProcess, "GPU-held", "dark-green"},
+		{ledger.Managed, "managed (CUDA unified)", "semi-dark-green"},
+		{ledger.Anon, "anonymous", "dark-blue"},
+		{ledger.Shmem, "shared memory, tmpfs", "semi-dark-blue"},
+		{ledger.Hugetlb, "huge pages", "light-blue"},
+		{ledger.KernelStack, "kernel stacks", "light-purple"},
+		{ledger.PageTables, "page tables", "super-light-purple"},
+		{ledger.Percpu, "per-CPU", "purple"},
+		{ledger.SlabUnreclaimable, "slab, fixed", "dark-purple"},
+		{ledger.Unattributed, "unattributed", "dark-red"},
+		{ledger.ZFSArc, "ZFS ARC", "semi-dark-purple"},
+		{ledger.SlabReclaimable, "slab, reclaimable", "light-yellow"},
+		{ledger.SwapCache, "swap cache", "dark-orange"},
+		{ledger.PageCache, "page cache", "dark-yellow"},
+		{ledger.FreeCMA, "free, in CMA", "#a0a0a0"},
+		{ledger.Free, "free", "#808080"},
 	}
 }
 
@@ -51,10 +52,10 @@ func ledgerLineNow(line string) expr.Expr {
 
 // freeNow is MemFree of the chosen host.
 func freeNow() expr.Expr {
-	return each(metric.MemoryLedgerBytes, expr.OneOf(metric.LabelLine, metric.FreeLines()...)).Sum(byHost())
+	return each(metric.MemoryLedgerBytes, expr.OneOf(metric.LabelLine, ledger.FreeNames()...)).Sum(byHost())
 }
 
-func ledger() panel {
+func poolLedger() panel {
 	lines := ledgerFigures(ledgerLineNow)
 	pool := areas(subject{
 		title:   "Ledger of the pool",
@@ -84,7 +85,7 @@ func holders() panel {
 // holdings are the holders of GPU memory and the rest of what they hold it of: the pool, or the memory of all GPUs together
 // where that is not in the pool.
 func holdings() []figure {
-	inPool := ledgerLineNow(metric.LineGPUProcess)
+	inPool := ledgerLineNow(ledger.GPUProcess)
 	ofGPUs := func(d metric.Definer) expr.Expr { return each(d).Sum(byHost()).Unless(inPool) }
 	host := expr.On(metric.LabelHost)
 
@@ -95,7 +96,7 @@ func holdings() []figure {
 	return []figure{
 		{title: "{{comm}} ({{pid}})", expr: held.Sum(byHolder())},
 		{title: "other occupied", expr: occupied.Minus(held.Sum(byHost()), host).Or(occupied), look: colored("dark-blue")},
-		{title: metric.LineFree, expr: total.Minus(used, host).Or(poolFree), look: colored(colorOfLine(metric.LineFree))},
+		{title: ledger.Free, expr: total.Minus(used, host).Or(poolFree), look: colored(colorOfLine(ledger.Free))},
 	}
 }
 
@@ -140,7 +141,7 @@ func unknownLines() panel {
 // none.
 func placesOfLines(of func(line string) expr.Expr) expr.Expr {
 	var places expr.Expr
-	for i, line := range metric.LedgerLines() {
+	for i, line := range ledger.Names() {
 		place := of(line).Clamp(float64(i+1), float64(i+1))
 		if i > 0 {
 			place = places.Or(place)

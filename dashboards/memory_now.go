@@ -3,6 +3,7 @@ package dashboards
 import (
 	"github.com/grafana/grafana-foundation-sdk/go/common"
 
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
@@ -26,15 +27,15 @@ func memoryNow() panel {
 
 // memoriesNow are the parts of the pool, and of GPU memory outside of the pool, by name: pool, GPU 0, GPU 1.
 func memoriesNow() []figure {
-	inPool := ledgerLineNow(metric.LineGPUProcess)
+	inPool := ledgerLineNow(ledger.GPUProcess)
 	ofGPUs := func(e expr.Expr) expr.Expr {
 		own := numbered(e.Unless(inPool, expr.On(metric.LabelHost)))
 		return own.Copied(metric.LabelGPU, "(.*)", metric.LabelName, "GPU $1").Max(expr.By(metric.LabelName))
 	}
 	used := each(metric.GPUMemoryUsedBytes)
 	own := map[string]expr.Expr{
-		metric.LineGPUProcess: used,
-		metric.LineFree:       each(metric.GPUMemoryTotalBytes).Minus(used, expr.On(metric.LabelHost, metric.LabelUUID)),
+		ledger.GPUProcess: used,
+		ledger.Free:       each(metric.GPUMemoryTotalBytes).Minus(used, expr.On(metric.LabelHost, metric.LabelUUID)),
 	}
 	var figures []figure
 	for _, p := range poolParts() {

@@ -1,6 +1,7 @@
 package dashboards
 
 import (
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
@@ -111,5 +112,5 @@ func gpuOwnMemory() panel {
 			{"in use, GPU {{gpu}}", numbered(used)},
 			{"free, GPU {{gpu}}", numbered(free)},
 		},
-	}).OverrideByRegexp("/^free, /", colored(colorOfLine(metric.LineFree)))
+	}).OverrideByRegexp("/^free, /", colored(colorOfLine(ledger.Free)))
 }

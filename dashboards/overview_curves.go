@@ -3,6 +3,7 @@ package dashboards
 import (
 	"github.com/grafana/grafana-foundation-sdk/go/common"
 
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
@@ -16,12 +17,12 @@ type poolPart struct {
 // poolParts are the lines of the ledger in groups with short names, from below, in the colours of the ledger.
 func poolParts() []poolPart {
 	return []poolPart{
-		{"held for the GPU", "dark-green", []string{metric.LineGPUProcess, metric.LineManaged}},
-		{"processes of the CPU", "dark-blue", []string{metric.LineAnon, metric.LineShmem, metric.LineHugetlb}},
-		{"kernel", "dark-purple", []string{metric.LineSlabUnreclaimable, metric.LineKernelStack, metric.LinePageTables, metric.LinePercpu, metric.LineZFSArc}},
-		{"unattributed", "dark-red", []string{metric.LineUnattributed}},
-		{"cache", "dark-yellow", []string{metric.LinePageCache, metric.LineSwapCache, metric.LineSlabReclaimable}},
-		{"free", "#808080", metric.FreeLines()},
+		{"held for the GPU", "dark-green", []string{ledger.GPUProcess, ledger.Managed}},
+		{"processes of the CPU", "dark-blue", []string{ledger.Anon, ledger.Shmem, ledger.Hugetlb}},
+		{"kernel", "dark-purple", []string{ledger.SlabUnreclaimable, ledger.KernelStack, ledger.PageTables, ledger.Percpu, ledger.ZFSArc}},
+		{"unattributed", "dark-red", []string{ledger.Unattributed}},
+		{"cache", "dark-yellow", []string{ledger.PageCache, ledger.SwapCache, ledger.SlabReclaimable}},
+		{"free", "#808080", ledger.FreeNames()},
 	}
 }
 

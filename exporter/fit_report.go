@@ -1,14 +1,13 @@
 package exporter
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/fit"
-	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
@@ -40,7 +39,7 @@ type fitReport struct {
 	// Running are the engines that run, and Ledger the lines of the pool beside what the GPU holds.
 	Running []engineMemory `json:"running,omitempty"`
 	Holders []holder       `json:"gpu_processes,omitempty"`
-	Ledger  []ledgerLine   `json:"pool,omitempty"`
+	Ledger  []ledger.Line  `json:"pool,omitempty"`
 	// More are ways to more memory, Unknown what could not be computed and why.
 	More    []string `json:"more,omitempty"`
 	Unknown []string `json:"unknown,omitempty"`
@@ -63,7 +62,7 @@ type fitGPU struct {
 	Steps        []fit.Step        `json:"steps"`
 
 	memory fit.Memory
-	can    *metric.Allocatable // nil for a GPU with memory of its own
+	can    *collector.Allocatable // nil for a GPU with memory of its own
 }
 
 type otherGPU struct {
@@ -115,8 +114,8 @@ func newFitReport(x *explanation, model *fitModel, flags fitFlags) (*fitReport, 
 	}
 	if len(r.Running) > 0 && x.Memory != nil {
 		r.Holders = x.Memory.Holders
-		r.Ledger = slices.DeleteFunc(slices.Clone(x.Memory.Lines), func(line ledgerLine) bool {
-			return line.Bytes == nil || *line.Bytes < leastPart || line.Name == metric.LineGPUProcess || slices.Contains(metric.FreeLines(), line.Name)
+		r.Ledger = slices.DeleteFunc(slices.Clone(x.Memory.Lines), func(line ledger.Line) bool {
+			return line.Unknown || line.Bytes < leastPart || line.Name == ledger.GPUProcess || slices.Contains(ledger.FreeNames(), line.Name)
 		})
 	}
 	r.Answer = r.answer(x)
@@ -178,7 +177,7 @@ func (g *fitGPU) fromPool(pool *memoryAccount, reserveGiB float64) (why string) 
 	}
 	g.Steps = []fit.Step{step("total, as CUDA reports it: the pool (MemTotal)", total)}
 	reclaimable := []string{"page cache", "slab reclaimable", "zfs arc", "swap cache"}
-	held := slices.DeleteFunc(pool.parts(), func(p metric.MemoryPart) bool { return slices.Contains(reclaimable, p.Name) })
+	held := slices.DeleteFunc(pool.parts(), func(p ledger.Line) bool { return slices.Contains(reclaimable, p.Name) })
 	g.take(held, total-available-can.FreeCMA)
 	if can.FreeCMA > 0 {
 		g.Steps = append(g.Steps, step("free in CMA, which a driver cannot pin (CmaFree)", -can.FreeCMA))
@@ -193,11 +192,11 @@ func (g *fitGPU) fromOwn(from gpuMemory, pool *memoryAccount, reserveGiB float64
 	g.memory.Reserve = reserve(reserveGiB, g.memory.Reserve)
 	total, free := g.memory.Total, g.memory.Free
 	g.Steps = []fit.Step{step("total, as CUDA reports it", total)}
-	var held []metric.MemoryPart
+	var held []ledger.Line
 	if pool != nil {
 		for _, h := range pool.Holders {
 			if h.GPU == from.Index && h.Bytes != nil {
-				held = metric.AddPart(held, h.engineOrName(), int64(*h.Bytes))
+				held = ledger.Add(held, h.engineOrName(), float64(*h.Bytes))
 			}
 		}
 	}
@@ -216,12 +215,11 @@ func (g gpuMemory) own() fit.Memory {
 func step(name string, bytes int64) fit.Step { return fit.Step{Name: name, Bytes: fit.Exactly(bytes)} }
 
 // take adds a step for each holder of memory, and one for the rest of the sum.
-func (g *fitGPU) take(held []metric.MemoryPart, sum int64) {
-	slices.SortStableFunc(held, func(a, b metric.MemoryPart) int { return cmp.Compare(b.Bytes, a.Bytes) })
-	for _, part := range held {
-		if part.Bytes >= leastPart && part.Bytes <= sum {
-			g.Steps = append(g.Steps, step("in use: "+part.Name, -part.Bytes))
-			sum -= part.Bytes
+func (g *fitGPU) take(held []ledger.Line, sum int64) {
+	for _, part := range ledger.BySize(held) {
+		if bytes := int64(part.Bytes); bytes >= leastPart && bytes <= sum {
+			g.Steps = append(g.Steps, step("in use: "+part.Name, -bytes))
+			sum -= bytes
 		}
 	}
 	if sum != 0 {
@@ -297,8 +295,8 @@ func (r *fitReport) addMore(x *explanation) {
 	}
 	if r.GPU.Architecture.InPool() {
 		for _, line := range x.Memory.Lines {
-			if line.Name == metric.LineAnon && line.Bytes != nil && *line.Bytes >= 4*leastPart {
-				r.More = append(r.More, fmt.Sprintf("Programs have %s GiB of their own (anon): ps -eo rss,pid,comm --sort=-rss lists them.", gib(*line.Bytes)))
+			if line.Name == ledger.Anon && line.Bytes >= 4*leastPart {
+				r.More = append(r.More, fmt.Sprintf("Programs have %s GiB of their own (anon): ps -eo rss,pid,comm --sort=-rss lists them.", gib(line.Bytes)))
 			}
 		}
 	}
@@ -338,7 +336,7 @@ func (r *fitReport) answer(x *explanation) string {
 	return text + "."
 }
 
-func tenthsOf(bytes int64) string { return metric.GiBTenths(bytes) }
+func tenthsOf(bytes int64) string { return ledger.InTenths(bytes).String() }
 
 // between shows an interval, or its one value.
 func between(i fit.Interval, show func(int64) string) string {
