@@ -38,7 +38,7 @@ var mayImport = map[string][]string{
 	"loadgen/enginelog":         {},
 	"loadgen/evidence":          {},
 	"loadgen/openai":            {},
-	"loadgen/render":            {},
+	"loadgen/render":            {"exporter/ledger"},
 	"loadgen/roofline":          {},
 	"loadgen/runfile":           {},
 	"loadgen/stats":             {},

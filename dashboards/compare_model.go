@@ -51,7 +51,7 @@ func poolWhenReady(of func(expr.Expr) expr.Expr) []figure {
 	return []figure{
 		colouredFigure("occupied without KV cache", of(without.And(free, same)), colorWithoutKV),
 		colouredFigure("KV cache", of(cache.And(free, same)), colorOfKV),
-		colouredFigure("free", of(free), colorOfLine(ledger.Free)),
+		colouredFigure("free", of(free), ledger.Named(ledger.Free).Colour),
 	}
 }
 

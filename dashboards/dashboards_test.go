@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
@@ -438,21 +437,6 @@ func TestLinksCarryTimeAndVariablesAndShow(t *testing.T) {
 				t.Errorf("%s: annotation %+v", name, a)
 			}
 		}
-	}
-}
-
-func TestTheLedgerDrawsEveryLineOnceInTheOrderOfTheVocabulary(t *testing.T) {
-	var drawn []string
-	titles := map[string]bool{}
-	for _, l := range ledgerLines() {
-		drawn = append(drawn, l.line)
-		if titles[l.title] {
-			t.Errorf("two lines are called %s", l.title)
-		}
-		titles[l.title] = true
-	}
-	if want := ledger.Names(); !slices.Equal(drawn, want) {
-		t.Errorf("drawn in the order %v, want %v", drawn, want)
 	}
 }
 

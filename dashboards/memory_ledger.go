@@ -10,37 +10,11 @@ import (
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
-// ledgerLine is a line of the ledger as it is drawn.
-type ledgerLine struct{ line, title, color string }
-
-// ledgerLines are drawn from below, in the order of the vocabulary: memory of processes, memory of the kernel, the
-// unattributed remainder, memory that the kernel can reclaim, and free memory on top.
-func ledgerLines() []ledgerLine {
-	return []ledgerLine{
-		{ledger.GPUProcess, "GPU-held", "dark-green"},
-		{ledger.Managed, "managed (CUDA unified)", "semi-dark-green"},
-		{ledger.Anon, "anonymous", "dark-blue"},
-		{ledger.Shmem, "shared memory, tmpfs", "semi-dark-blue"},
-		{ledger.Hugetlb, "huge pages", "light-blue"},
-		{ledger.KernelStack, "kernel stacks", "light-purple"},
-		{ledger.PageTables, "page tables", "super-light-purple"},
-		{ledger.Percpu, "per-CPU", "purple"},
-		{ledger.SlabUnreclaimable, "slab, fixed", "dark-purple"},
-		{ledger.Unattributed, "unattributed", "dark-red"},
-		{ledger.ZFSArc, "ZFS ARC", "semi-dark-purple"},
-		{ledger.SlabReclaimable, "slab, reclaimable", "light-yellow"},
-		{ledger.SwapCache, "swap cache", "dark-orange"},
-		{ledger.PageCache, "page cache", "dark-yellow"},
-		{ledger.FreeCMA, "free, in CMA", "#a0a0a0"},
-		{ledger.Free, "free", "#808080"},
-	}
-}
-
 // ledgerFigures are the lines in their colours.
 func ledgerFigures(of func(line string) expr.Expr) []figure {
 	var figures []figure
-	for _, l := range ledgerLines() {
-		figures = append(figures, figure{title: l.title, expr: of(l.line), look: colored(l.color)})
+	for _, kind := range ledger.Kinds() {
+		figures = append(figures, figure{title: kind.Title, expr: of(kind.Name), look: colored(kind.Colour)})
 	}
 	return figures
 }
@@ -95,8 +69,8 @@ func holdings() []figure {
 	held := each(metric.GPUProcessMemoryBytes)
 	return []figure{
 		{title: "{{comm}} ({{pid}})", expr: held.Sum(byHolder())},
-		{title: "other occupied", expr: occupied.Minus(held.Sum(byHost()), host).Or(occupied), look: colored("dark-blue")},
-		{title: ledger.Free, expr: total.Minus(used, host).Or(poolFree), look: colored(colorOfLine(ledger.Free))},
+		{title: "other occupied", expr: occupied.Minus(held.Sum(byHost()), host).Or(occupied), look: colored(ledger.Named(ledger.SlabUnreclaimable).Colour)},
+		{title: ledger.Free, expr: total.Minus(used, host).Or(poolFree), look: colored(ledger.Named(ledger.Free).Colour)},
 	}
 }
 

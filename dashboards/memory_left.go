@@ -31,9 +31,9 @@ func leftOver() panel {
 			{"critical floor", floor(t.AvailableCritical)},
 		},
 	}).
-		OverrideByName("unavailable", colored("dark-green")).
-		OverrideByName("available, not free", colored(colorOfLine(ledger.PageCache))).
-		OverrideByName("free", colored(colorOfLine(ledger.Free))).
+		OverrideByName("unavailable", colored(ledger.Named(ledger.SlabUnreclaimable).Colour)).
+		OverrideByName("available, not free", colored(ledger.Named(ledger.PageCache).Colour)).
+		OverrideByName("free", colored(ledger.Named(ledger.Free).Colour)).
 		OverrideByName("can be allocated", limit("text")).
 		OverrideByName("cache not yet written", limit("yellow")).
 		OverrideByName("warning floor", limit("orange")).

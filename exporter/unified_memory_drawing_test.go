@@ -186,7 +186,8 @@ func TestTheDrawingOfOnePoolIsOfTheConstructedSpark(t *testing.T) {
 		t.Errorf("the kinds of the container add up to %d, charged is %d", charged, p.charged)
 	}
 	shapes, err := template.New("unified-memory.svg.tmpl").Funcs(template.FuncMap{
-		"add": func(a, b int) int { return a + b }, "mul": func(a, b int) int { return a * b },
+		"bands": ledger.Bands,
+		"add":   func(a, b int) int { return a + b }, "mul": func(a, b int) int { return a * b },
 	}).ParseFiles(drawnTemplate)
 	must(t, err)
 	var out bytes.Buffer
