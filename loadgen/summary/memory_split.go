@@ -58,7 +58,11 @@ func (m *Memory) Splits(kv *KV) []MemorySplit {
 
 // split returns these lines and the rest of the pool.
 func (m *Memory) split(moment, rest string, lines ...ledger.Line) MemorySplit {
-	lines = append(lines, ledger.Line{Name: rest, Bytes: *m.Pool - ledger.Sum(lines)})
+	left := *m.Pool
+	for _, line := range lines {
+		left -= line.Bytes
+	}
+	lines = append(lines, ledger.Line{Name: rest, Bytes: left})
 	return MemorySplit{Moment: moment, Lines: ledger.BySize(lines)}
 }
 
