@@ -3,6 +3,7 @@ package alerts
 import (
 	"time"
 
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
@@ -54,7 +55,7 @@ func memoryAvailableLow(t metric.Thresholds) Alert {
 
 func memFreeLowWhileLoading(t metric.Thresholds) Alert {
 	// MemFree without free memory in CMA: a driver does not get that.
-	free := expr.Select(metric.MemoryLedgerBytes, expr.Is(metric.LabelLine, metric.LineFree)).Min(byHost()).InPool()
+	free := expr.Select(metric.MemoryLedgerBytes, expr.Is(metric.LabelLine, ledger.Free)).Min(byHost()).InPool()
 	loading := expr.Select(metric.RunPhase, expr.Is(metric.LabelPhase, metric.PhaseLoad)).Equals(expr.Number(1))
 	return Alert{
 		Name:    "MemFreeLowWhileLoading",
@@ -174,7 +175,7 @@ func oomKill() Alert {
 
 func unattributedMemoryGrowth(t metric.Thresholds) Alert {
 	window := expr.Over(t.UnattributedWindow)
-	growth := expr.Delta(metric.MemoryLedgerBytes, window, expr.Is(metric.LabelLine, metric.LineUnattributed)).Max(byHost())
+	growth := expr.Delta(metric.MemoryLedgerBytes, window, expr.Is(metric.LabelLine, ledger.Unattributed)).Max(byHost())
 	idle := expr.Select(metric.GPUProcesses).Max(byHost()).Equals(expr.Number(0))
 	trusted := expr.Select(metric.GPUProcessListTrusted).Min(byHost()).Equals(expr.Number(1))
 	// A line that becomes absent moves its bytes into the remainder.

@@ -3,6 +3,7 @@ package dashboards
 import (
 	"github.com/grafana/grafana-foundation-sdk/go/common"
 
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
@@ -50,7 +51,7 @@ func poolWhenReady(of func(expr.Expr) expr.Expr) []figure {
 	return []figure{
 		colouredFigure("occupied without KV cache", of(without.And(free, same)), colorWithoutKV),
 		colouredFigure("KV cache", of(cache.And(free, same)), colorOfKV),
-		colouredFigure("free", of(free), colorOfLine(metric.LineFree)),
+		colouredFigure("free", of(free), ledger.Named(ledger.Free).Colour),
 	}
 }
 

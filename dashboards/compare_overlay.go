@@ -53,22 +53,12 @@ func overLatency() panel {
 	).Min(0)
 }
 
-// colorOfLine is the colour that a line of the ledger has on every page.
-func colorOfLine(line string) string {
-	for _, l := range ledgerLines() {
-		if l.line == line {
-			return l.color
-		}
-	}
-	return colorUnknown
-}
-
 // memoryOfTwo is the pool while one of the two runs lasted. Both panels have one height, as both runs are of the chosen host.
 func memoryOfTwo(title string, of []figure) panel {
 	return painted(areas(subject{
 		title:   title,
 		means:   "The pool while the run lasted, in parts that add up to it, with the same time and the same scale for both runs. Run B is as it was stored; run A is moved to begin with it. Two runs are no verdict.",
-		wrong:   "*cache* is higher in one run when *held for the GPU* begins to grow: that run had less free memory to size its KV cache from.",
+		wrong:   "*page cache and reclaimable* is higher in one run when *GPU-held* begins to grow: that run had less free memory to size its KV cache from.",
 		noData:  "the run is not chosen, or " + noCurves,
 		queries: queriesOf(of),
 	}), of)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
@@ -137,11 +138,11 @@ func TestTheStacksOfTheLedgerAddUpToThePool(t *testing.T) {
 		t.Fatalf("the golden run has the ledgers %v", whole)
 	}
 	stacks, two := map[string]float64{}, map[string]float64{}
-	for _, l := range ledgerLines() {
-		for moment, bytes := range a.ask(t, lineAtMoments(l.line), time.Minute) {
+	for _, line := range ledger.Names() {
+		for moment, bytes := range a.ask(t, lineAtMoments(line), time.Minute) {
 			stacks[moment] += bytes
 		}
-		for run, bytes := range a.ask(t, lineOfTwo(l.line), time.Minute) {
+		for run, bytes := range a.ask(t, lineOfTwo(line), time.Minute) {
 			two[run] += bytes
 		}
 	}

@@ -440,21 +440,6 @@ func TestLinksCarryTimeAndVariablesAndShow(t *testing.T) {
 	}
 }
 
-func TestTheLedgerDrawsEveryLineOnceInTheOrderOfTheVocabulary(t *testing.T) {
-	var drawn []string
-	titles := map[string]bool{}
-	for _, l := range ledgerLines() {
-		drawn = append(drawn, l.line)
-		if titles[l.title] {
-			t.Errorf("two lines are called %s", l.title)
-		}
-		titles[l.title] = true
-	}
-	if want := metric.LedgerLines(); !slices.Equal(drawn, want) {
-		t.Errorf("drawn in the order %v, want %v", drawn, want)
-	}
-}
-
 // TestOnlyRatesOfCountsShareAnAxis in whatever order they come.
 func TestOnlyRatesOfCountsShareAnAxis(t *testing.T) {
 	of := func(e expr.Expr) query { return query{"x", e} }

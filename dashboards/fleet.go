@@ -5,6 +5,7 @@ import (
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 	"github.com/grafana/grafana-foundation-sdk/go/stat"
 
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
@@ -102,7 +103,7 @@ func hostList() panel {
 		return alertsOfHosts(severity).Count(byHost()).Or(none)
 	}
 	pool := expr.Select(metric.MemoryPoolBytes, onHosts()).Max(byHost())
-	free := expr.Select(metric.MemoryLedgerBytes, onHosts(), expr.OneOf(metric.LabelLine, metric.FreeLines()...)).Max(expr.By(metric.LabelHost, metric.LabelLine)).Sum(byHost())
+	free := expr.Select(metric.MemoryLedgerBytes, onHosts(), expr.OneOf(metric.LabelLine, ledger.FreeNames()...)).Max(expr.By(metric.LabelHost, metric.LabelLine)).Sum(byHost())
 	return list(board{
 		title: "Hosts",
 		means: "All hosts of the last week; a click on one opens its pages. *Occupied* and *free* add up to the *pool*; *available* is free memory plus what the kernel can reclaim. KV cache is of the fullest engine, temperature of the hottest GPU, power of all GPUs. " +

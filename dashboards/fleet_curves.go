@@ -5,6 +5,7 @@ import (
 
 	"github.com/grafana/grafana-foundation-sdk/go/common"
 
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
@@ -60,7 +61,7 @@ func farthest(e expr.Expr) expr.Expr {
 
 func occupiedByHost() byHostCurve {
 	pool := expr.Select(metric.MemoryPoolBytes, onHosts()).Max(byHost())
-	free := expr.Select(metric.MemoryLedgerBytes, onHosts(), expr.OneOf(metric.LabelLine, metric.FreeLines()...)).Max(expr.By(metric.LabelHost, metric.LabelLine)).Sum(byHost())
+	free := expr.Select(metric.MemoryLedgerBytes, onHosts(), expr.OneOf(metric.LabelLine, ledger.FreeNames()...)).Max(expr.By(metric.LabelHost, metric.LabelLine)).Sum(byHost())
 	same := expr.On(metric.LabelHost)
 	return byHostCurve{"Occupied, share of the pool", "Pool less free memory, as a share of the pool, by host. Page cache counts.",
 		"one host climbs while the others stay.", noHosts, shareOf(pool.Minus(free, same), pool, same)}

@@ -3,6 +3,7 @@ package dashboards
 import (
 	"time"
 
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
@@ -48,7 +49,7 @@ func peerFigures() []peerFigure {
 		return expr.AvgOverTime(g, expr.Over(scoredOver), append([]expr.Matcher{onHosts()}, matchers...)...)
 	}
 	pool := mean(metric.MemoryPoolBytes).Max(byHost())
-	free := mean(metric.MemoryLedgerBytes, expr.OneOf(metric.LabelLine, metric.FreeLines()...)).Max(expr.By(metric.LabelHost, metric.LabelLine)).Sum(byHost())
+	free := mean(metric.MemoryLedgerBytes, expr.OneOf(metric.LabelLine, ledger.FreeNames()...)).Max(expr.By(metric.LabelHost, metric.LabelLine)).Sum(byHost())
 	same := expr.On(metric.LabelHost)
 	return []peerFigure{
 		{oddMemory, 0.01, shareOf(pool.Minus(free, same), pool, same)},

@@ -35,37 +35,6 @@ func answered(t *testing.T, series string, e expr.Expr, labels ...metric.Label) 
 	return found
 }
 
-func TestThePartsOfThePoolHoldEveryLineOfTheLedgerOnce(t *testing.T) {
-	var drawn []string
-	colors := map[string]bool{}
-	for _, p := range poolParts() {
-		drawn = append(drawn, p.lines...)
-		if colors[p.color] {
-			t.Errorf("two parts are %s", p.color)
-		}
-		colors[p.color] = true
-	}
-	want := metric.LedgerLines()
-	slices.Sort(drawn)
-	slices.Sort(want)
-	if !slices.Equal(drawn, want) {
-		t.Errorf("drawn %v, want %v", drawn, want)
-	}
-}
-
-// A part has the colour that its largest line has on the page of the ledger.
-func TestThePartsOfThePoolHaveTheColoursOfTheLedger(t *testing.T) {
-	for _, p := range poolParts() {
-		found := false
-		for _, l := range ledgerLines() {
-			found = found || (l.color == p.color && slices.Contains(p.lines, l.line))
-		}
-		if !found {
-			t.Errorf("%s is %s, which no line of it is", p.title, p.color)
-		}
-	}
-}
-
 func TestContainersAreCalledWhatPeopleCallThem(t *testing.T) {
 	id := strings.Repeat("0123456789ab", 5) + "cdef"
 	paths := map[string]string{ // by what has to be shown

@@ -23,7 +23,7 @@ func memoryPage() page {
 		rows: []row{
 			{"Now", []tile{{5, 3, sourceBanner(oneHost)}, {4, 3, gpuMemoryIs()}, {15, 3, firingAlerts(oneHost)},
 				{24, 4, memoryNow()}}},
-			{"Where the pool went", []tile{{17, 13, ledger()}, {7, 13, ledgerNow()}}},
+			{"Where the pool went", []tile{{17, 13, poolLedger()}, {7, 13, ledgerNow()}}},
 			{"What is left, and can it be used", []tile{{12, 9, leftOver()}, {12, 9, contiguous()}}},
 			{"Who holds GPU memory", []tile{{8, 9, holders()}, {10, 9, holderList()}, {6, 9, gpuOwnMemory()}}},
 		},

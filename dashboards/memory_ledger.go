@@ -5,41 +5,16 @@ import (
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 	"github.com/grafana/grafana-foundation-sdk/go/table"
 
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
-// ledgerLine is a line of the ledger as it is drawn.
-type ledgerLine struct{ line, title, color string }
-
-// ledgerLines are drawn from below, in the order of the vocabulary: memory of processes, memory of the kernel, the
-// unattributed remainder, memory that the kernel can reclaim, and free memory on top.
-func ledgerLines() []ledgerLine {
-	return []ledgerLine{
-		{metric.LineGPUProcess, "GPU-held", "dark-green"},
-		{metric.LineManaged, "managed (CUDA unified)", "semi-dark-green"},
-		{metric.LineAnon, "anonymous", "dark-blue"},
-		{metric.LineShmem, "shared memory, tmpfs", "semi-dark-blue"},
-		{metric.LineHugetlb, "huge pages", "light-blue"},
-		{metric.LineKernelStack, "kernel stacks", "light-purple"},
-		{metric.LinePageTables, "page tables", "super-light-purple"},
-		{metric.LinePercpu, "per-CPU", "purple"},
-		{metric.LineSlabUnreclaimable, "slab, fixed", "dark-purple"},
-		{metric.LineUnattributed, "unattributed", "dark-red"},
-		{metric.LineZFSArc, "ZFS ARC", "semi-dark-purple"},
-		{metric.LineSlabReclaimable, "slab, reclaimable", "light-yellow"},
-		{metric.LineSwapCache, "swap cache", "dark-orange"},
-		{metric.LinePageCache, "page cache", "dark-yellow"},
-		{metric.LineFreeCMA, "free, in CMA", "#a0a0a0"},
-		{metric.LineFree, "free", "#808080"},
-	}
-}
-
 // ledgerFigures are the lines in their colours.
 func ledgerFigures(of func(line string) expr.Expr) []figure {
 	var figures []figure
-	for _, l := range ledgerLines() {
-		figures = append(figures, figure{title: l.title, expr: of(l.line), look: colored(l.color)})
+	for _, kind := range ledger.Kinds() {
+		figures = append(figures, figure{title: kind.Title, expr: of(kind.Name), look: colored(kind.Colour)})
 	}
 	return figures
 }
@@ -51,10 +26,10 @@ func ledgerLineNow(line string) expr.Expr {
 
 // freeNow is MemFree of the chosen host.
 func freeNow() expr.Expr {
-	return each(metric.MemoryLedgerBytes, expr.OneOf(metric.LabelLine, metric.FreeLines()...)).Sum(byHost())
+	return each(metric.MemoryLedgerBytes, expr.OneOf(metric.LabelLine, ledger.FreeNames()...)).Sum(byHost())
 }
 
-func ledger() panel {
+func poolLedger() panel {
 	lines := ledgerFigures(ledgerLineNow)
 	pool := areas(subject{
 		title:   "Ledger of the pool",
@@ -84,7 +59,7 @@ func holders() panel {
 // holdings are the holders of GPU memory and the rest of what they hold it of: the pool, or the memory of all GPUs together
 // where that is not in the pool.
 func holdings() []figure {
-	inPool := ledgerLineNow(metric.LineGPUProcess)
+	inPool := ledgerLineNow(ledger.GPUProcess)
 	ofGPUs := func(d metric.Definer) expr.Expr { return each(d).Sum(byHost()).Unless(inPool) }
 	host := expr.On(metric.LabelHost)
 
@@ -94,8 +69,8 @@ func holdings() []figure {
 	held := each(metric.GPUProcessMemoryBytes)
 	return []figure{
 		{title: "{{comm}} ({{pid}})", expr: held.Sum(byHolder())},
-		{title: "other occupied", expr: occupied.Minus(held.Sum(byHost()), host).Or(occupied), look: colored("dark-blue")},
-		{title: metric.LineFree, expr: total.Minus(used, host).Or(poolFree), look: colored(colorOfLine(metric.LineFree))},
+		{title: "other occupied", expr: occupied.Minus(held.Sum(byHost()), host).Or(occupied), look: colored(ledger.Named(ledger.SlabUnreclaimable).Colour)},
+		{title: ledger.Free, expr: total.Minus(used, host).Or(poolFree), look: colored(ledger.Named(ledger.Free).Colour)},
 	}
 }
 
@@ -140,7 +115,7 @@ func unknownLines() panel {
 // none.
 func placesOfLines(of func(line string) expr.Expr) expr.Expr {
 	var places expr.Expr
-	for i, line := range metric.LedgerLines() {
+	for i, line := range ledger.Names() {
 		place := of(line).Clamp(float64(i+1), float64(i+1))
 		if i > 0 {
 			place = places.Or(place)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/grafana/grafana-foundation-sdk/go/common"
 
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
@@ -30,9 +31,9 @@ func leftOver() panel {
 			{"critical floor", floor(t.AvailableCritical)},
 		},
 	}).
-		OverrideByName("unavailable", colored("dark-green")).
-		OverrideByName("available, not free", colored(colorOfLine(metric.LinePageCache))).
-		OverrideByName("free", colored(colorOfLine(metric.LineFree))).
+		OverrideByName("unavailable", colored(ledger.Named(ledger.SlabUnreclaimable).Colour)).
+		OverrideByName("available, not free", colored(ledger.Named(ledger.PageCache).Colour)).
+		OverrideByName("free", colored(ledger.Named(ledger.Free).Colour)).
 		OverrideByName("can be allocated", limit("text")).
 		OverrideByName("cache not yet written", limit("yellow")).
 		OverrideByName("warning floor", limit("orange")).
@@ -69,7 +70,7 @@ func unattributed() panel {
 		means:   "Memory of the pool that neither the kernel nor the driver's process list names, signed and never clamped.",
 		wrong:   "it keeps growing while no process is on the GPU (a leak, or pools that the driver keeps), or is clearly negative.",
 		noData:  noExporter,
-		queries: []query{{"unattributed", ledgerLineNow(metric.LineUnattributed)}},
+		queries: []query{{"unattributed", ledgerLineNow(ledger.Unattributed)}},
 	}).AxisCenteredZero(true)
 }
 

@@ -1,6 +1,7 @@
 package dashboards
 
 import (
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
@@ -36,8 +37,8 @@ func ledgerNow() panel {
 	line := each(metric.MemoryLedgerBytes)
 	share := line.DividedBy(one(metric.MemoryPoolBytes).Above(expr.Number(0)), expr.On(metric.LabelHost).GroupLeft())
 	var shades []shade
-	for _, l := range ledgerLines() {
-		shades = append(shades, shade{l.line, l.title, l.color})
+	for _, kind := range ledger.Kinds() {
+		shades = append(shades, shade{kind.Name, kind.Title, kind.Colour})
 	}
 	return list(board{
 		title:  "Ledger now",
@@ -111,5 +112,5 @@ func gpuOwnMemory() panel {
 			{"in use, GPU {{gpu}}", numbered(used)},
 			{"free, GPU {{gpu}}", numbered(free)},
 		},
-	}).OverrideByRegexp("/^free, /", colored(colorOfLine(metric.LineFree)))
+	}).OverrideByRegexp("/^free, /", colored(ledger.Named(ledger.Free).Colour))
 }

@@ -3,34 +3,17 @@ package dashboards
 import (
 	"github.com/grafana/grafana-foundation-sdk/go/common"
 
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
 
-// poolPart is some lines of the ledger that are drawn as one.
-type poolPart struct {
-	title, color string
-	lines        []string
-}
-
-// poolParts are the lines of the ledger in groups with short names, from below, in the colours of the ledger.
-func poolParts() []poolPart {
-	return []poolPart{
-		{"held for the GPU", "dark-green", []string{metric.LineGPUProcess, metric.LineManaged}},
-		{"processes of the CPU", "dark-blue", []string{metric.LineAnon, metric.LineShmem, metric.LineHugetlb}},
-		{"kernel", "dark-purple", []string{metric.LineSlabUnreclaimable, metric.LineKernelStack, metric.LinePageTables, metric.LinePercpu, metric.LineZFSArc}},
-		{"unattributed", "dark-red", []string{metric.LineUnattributed}},
-		{"cache", "dark-yellow", []string{metric.LinePageCache, metric.LineSwapCache, metric.LineSlabReclaimable}},
-		{"free", "#808080", metric.FreeLines()},
-	}
-}
-
-// poolFigures are the parts in their colours.
+// poolFigures are the bands of the ledger in their colours.
 func poolFigures() []figure {
 	var figures []figure
-	for _, p := range poolParts() {
-		bytes := each(metric.MemoryLedgerBytes, expr.OneOf(metric.LabelLine, p.lines...)).Sum(byHost())
-		figures = append(figures, figure{title: p.title, expr: bytes, look: colored(p.color)})
+	for _, band := range ledger.Bands() {
+		bytes := each(metric.MemoryLedgerBytes, expr.OneOf(metric.LabelLine, band.Lines...)).Sum(byHost())
+		figures = append(figures, figure{title: band.Title, expr: bytes, look: colored(band.Colour)})
 	}
 	return figures
 }
@@ -44,8 +27,8 @@ func poolSplit() panel {
 	}
 	pool := areas(subject{
 		title:  "Where the memory is",
-		means:  "The pool in a few parts that add up to it, and as lines what is *available* to programs and, where the GPU takes from the pool, what a driver *can allocate* if page cache is given up (without CMA; not tried on a GB10), with the floors at which alerts fire (" + t.AvailableWarning.String() + "; " + t.AvailableCritical.String() + "). The page *Unified memory* has every line of the ledger.",
-		wrong:  "*can be allocated* nears a floor, *cache* is large when a server starts that sizes its KV cache by what CUDA reports as free, or *unattributed* grows while nothing starts.",
+		means:  "The pool in bands that add up to it, and as lines what is *available* to programs and, where the GPU takes from the pool, what a driver *can allocate* if page cache is given up (without CMA; not tried on a GB10), with the floors at which alerts fire (" + t.AvailableWarning.String() + "; " + t.AvailableCritical.String() + "). The page *Unified memory* has every line of the ledger.",
+		wrong:  "*can be allocated* nears a floor, *page cache and reclaimable* is large when a server starts that sizes its KV cache by what CUDA reports as free, or *unattributed* grows while nothing starts.",
 		noData: noExporter,
 		queries: append(queriesOf(parts),
 			query{"available", one(metric.MemoryAvailableBytes)},

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
@@ -101,7 +102,7 @@ func TestGPUMemoryByProcessAddsUpToWhatItIsOf(t *testing.T) {
   uma_gpu_memory_total_bytes{host="h",uuid="u"} 80x40
   uma_gpu_memory_total_bytes{host="h",uuid="v"} 80x40
 `
-	without := strings.ReplaceAll(of, metric.LineGPUProcess, "other_name")
+	without := strings.ReplaceAll(of, ledger.GPUProcess, "other_name")
 	for name, c := range map[string]struct {
 		series      string
 		whole, free float64
@@ -117,7 +118,7 @@ func TestGPUMemoryByProcessAddsUpToWhatItIsOf(t *testing.T) {
 		for _, f := range holdings() {
 			for _, bytes := range answered(t, c.series, f.expr, metric.LabelPID) {
 				whole += bytes
-				if f.title == metric.LineFree && bytes != c.free {
+				if f.title == ledger.Free && bytes != c.free {
 					t.Errorf("%s: %v bytes are free, want %v", name, bytes, c.free)
 				}
 			}
@@ -162,7 +163,7 @@ func sums(t *testing.T, series string, figures []figure, label metric.Label) map
 func poolOf30(t *testing.T) string {
 	t.Helper()
 	var series strings.Builder
-	for i, line := range metric.LedgerLines() {
+	for i, line := range ledger.Names() {
 		for _, job := range []string{"a", "b"} {
 			fmt.Fprintf(&series, "  uma_memory_ledger_bytes{host=\"h\",job=%q,line=%q} %dx40\n", job, line, i+1)
 		}
@@ -176,7 +177,7 @@ func TestTheMemoryOfThisMomentAddsUpToThePoolAndToWhatGPUsHave(t *testing.T) {
   uma_gpu_memory_used_bytes{host="h",uuid="u",job="x"} 5x40
   uma_gpu_memory_total_bytes{host="h",uuid="u",job="x"} 80x40
 `
-	without := strings.ReplaceAll(poolOf30(t), metric.LineGPUProcess, "other_name")
+	without := strings.ReplaceAll(poolOf30(t), ledger.GPUProcess, "other_name")
 	for name, c := range map[string]struct {
 		series string
 		want   map[string]float64
@@ -263,7 +264,7 @@ func TestTablesByLineOfTheLedgerHaveTheOrderOfTheVocabulary(t *testing.T) {
 				continue
 			}
 			order, last := p.Targets[len(p.Targets)-1].Expr, -1
-			for _, line := range metric.LedgerLines() {
+			for _, line := range ledger.Names() {
 				at := strings.Index(order, `line="`+line+`"`)
 				if at <= last {
 					t.Errorf("%s: %s is not in its place in %s", p.Title, line, order)
@@ -283,7 +284,7 @@ func TestThePlaceOfALineIsThatOfTheVocabulary(t *testing.T) {
 		return each(metric.MemoryLedgerBytes, expr.Is(metric.LabelLine, line)).Max(expr.By(metric.LabelLine))
 	}), metric.LabelLine)
 	names := slices.SortedFunc(maps.Keys(places), func(a, b string) int { return int(places[a] - places[b]) })
-	if !slices.Equal(names, metric.LedgerLines()) {
+	if !slices.Equal(names, ledger.Names()) {
 		t.Errorf("%v", places)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/grafana/grafana-foundation-sdk/go/common"
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 )
@@ -28,7 +29,7 @@ func oneLine(of []metric.Gauge) []figure {
 
 // freeWhenReady is MemFree when the engine of the chosen run was ready.
 func freeWhenReady() expr.Expr {
-	return expr.Select(metric.RunLedgerBytes, isRun(), expr.Is(metric.LabelMoment, metric.MomentReady), expr.OneOf(metric.LabelLine, metric.FreeLines()...)).
+	return expr.Select(metric.RunLedgerBytes, isRun(), expr.Is(metric.LabelMoment, metric.MomentReady), expr.OneOf(metric.LabelLine, ledger.FreeNames()...)).
 		Max(expr.By(metric.LabelRun, metric.LabelLine)).Sum(expr.By(metric.LabelRun))
 }
 

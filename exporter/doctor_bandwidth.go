@@ -96,7 +96,7 @@ func busyGPU(host collector.Host, d nvml.Device) error {
 		if err != nil {
 			return err
 		}
-		can := metric.NewAllocatable(int64(meminfo["MemTotal"]), int64(meminfo["MemFree"]), int64(meminfo["CmaFree"]), int64(meminfo["MemAvailable"]))
+		can := collector.NewAllocatable(int64(meminfo["MemTotal"]), int64(meminfo["MemFree"]), int64(meminfo["CmaFree"]), int64(meminfo["MemAvailable"]))
 		free, of = new(float64(can.UpTo)), "can be allocated of the pool"
 	}
 	if *free < spareBytes {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/umascope/umascope/cmd/webserver"
 	"github.com/umascope/umascope/exporter/collector"
+	"github.com/umascope/umascope/exporter/ledger"
 )
 
 const (
@@ -182,21 +184,16 @@ func (m *memoryAccount) check() error {
 	if len(m.Lines) > mostRows || len(m.Holders) > mostHolders {
 		return fmt.Errorf("it has %d lines and %d GPU processes", len(m.Lines), len(m.Holders))
 	}
-	var sum int64
 	for _, line := range m.Lines {
-		if line.Bytes == nil {
-			continue
-		}
-		if *line.Bytes > mostBytes || *line.Bytes < -mostBytes {
+		if math.Abs(line.Bytes) > mostBytes {
 			return fmt.Errorf("impossible line %.40q", line.Name)
 		}
-		sum += *line.Bytes
 	}
 	if tooLarge(m.AvailableBytes) {
 		return errors.New("impossible available memory")
 	}
-	if m.PoolBytes > mostBytes || sum != int64(m.PoolBytes) {
-		return fmt.Errorf("its lines add up to %d bytes, its pool has %d", sum, m.PoolBytes)
+	if sum := ledger.Sum(m.Lines); m.PoolBytes > mostBytes || sum != float64(m.PoolBytes) {
+		return fmt.Errorf("its lines add up to %.0f bytes, its pool has %d", sum, m.PoolBytes)
 	}
 	for _, h := range m.Holders {
 		if tooLarge(h.Bytes) {

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/umascope/umascope/exporter/collector"
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/nvml"
 )
@@ -61,12 +62,12 @@ type memoryAccount struct {
 	// AvailableBytes is MemAvailable.
 	AvailableBytes *uint64 `json:"available_bytes,omitempty"`
 	// Lines add up to the pool, the largest first.
-	Lines        []ledgerLine      `json:"lines"`
+	Lines        []ledger.Line     `json:"lines"`
 	Architecture nvml.Architecture `json:"memory_architecture,omitempty"`
 	// CUDA is what CUDA reports as free, what can be allocated and what fit grants, or why that is not known.
 	CUDA string `json:"cuda"`
 	// Allocatable has these figures of a GPU that allocates from the pool, with the reserve of fit; nil elsewhere.
-	Allocatable *metric.Allocatable `json:"allocatable,omitempty"`
+	Allocatable *collector.Allocatable `json:"allocatable,omitempty"`
 	// Handover describes memory that kexec handover put into CMA and how to get it back; "" where there is none.
 	Handover string `json:"kexec_handover,omitempty"`
 	// Nodes are the NUMA nodes with memory of a machine on which a GPU's memory is one of them.
@@ -74,12 +75,6 @@ type memoryAccount struct {
 	// Holders are processes with GPU memory and Groups their cgroups, the largest first.
 	Holders []holder `json:"gpu_processes"`
 	Groups  []group  `json:"gpu_cgroups"`
-}
-
-// ledgerLine is a line of the ledger, signed; nil when its input is unknown.
-type ledgerLine struct {
-	Name  string `json:"line"`
-	Bytes *int64 `json:"bytes,omitempty"`
 }
 
 type nodeMemory struct {
@@ -211,7 +206,7 @@ func compareKnown(a, b *uint64) int {
 
 func (x *explanation) addMemory(reading collector.MemoryReading, missing *gaps) {
 	m := &memoryAccount{
-		PoolBytes: reading.Meminfo["MemTotal"], Architecture: reading.Architecture, CUDA: x.cudaSentence(reading),
+		PoolBytes: reading.Meminfo["MemTotal"], Lines: ledger.BySize(reading.Lines), Architecture: reading.Architecture, CUDA: x.cudaSentence(reading),
 		Handover: handoverSentence(reading), Holders: []holder{}, Groups: groupsOf(reading),
 	}
 	if can, known := reading.Allocatable(); known {
@@ -219,13 +214,6 @@ func (x *explanation) addMemory(reading collector.MemoryReading, missing *gaps) 
 	}
 	if available, known := reading.Meminfo["MemAvailable"]; known {
 		m.AvailableBytes = &available
-	}
-	for _, line := range collector.LinesBySize(reading.Lines) {
-		one := ledgerLine{Name: line.Name}
-		if line.Known {
-			one.Bytes = &line.Bytes
-		}
-		m.Lines = append(m.Lines, one)
 	}
 	for _, node := range reading.Nodes {
 		if total := node.Meminfo["MemTotal"]; total > 0 {
@@ -238,12 +226,12 @@ func (x *explanation) addMemory(reading collector.MemoryReading, missing *gaps) 
 	x.Memory = m
 	for _, line := range reading.Lines {
 		switch {
-		case !line.Known:
+		case line.Unknown:
 			why := cmp.Or(reading.Unknown[line.Name], errors.New("its input could not be read"))
-			missing.addLine(line.Name, metric.LineUnattributed, why)
-		case line.Name == metric.LineUnattributed && countedTwice(reading, line.Bytes):
+			missing.addLine(line.Name, ledger.Unattributed, why)
+		case line.Name == ledger.Unattributed && countedTwice(reading, line.Bytes):
 			missing.add(gap{what: "Unattributed is negative: something is counted twice, perhaps by a driver that charges GPU memory to cgroups, so that it is in " +
-				metric.LineGPUProcess + " and in " + metric.LineManaged})
+				ledger.GPUProcess + " and in " + ledger.Managed})
 		}
 	}
 	if reading.Architecture != "" && !reading.ProcessesTrusted {
@@ -253,8 +241,8 @@ func (x *explanation) addMemory(reading collector.MemoryReading, missing *gaps) 
 
 // countedTwice reports whether a remainder is further below 0 than figures of different moments explain: 2 % of the
 // pool. It applies to coherent machines only, whose rules have not been measured yet.
-func countedTwice(reading collector.MemoryReading, unattributed int64) bool {
-	return reading.Architecture == nvml.CoherentNUMA && unattributed < -int64(reading.Meminfo["MemTotal"]/50)
+func countedTwice(reading collector.MemoryReading, unattributed float64) bool {
+	return reading.Architecture == nvml.CoherentNUMA && unattributed < -float64(reading.Meminfo["MemTotal"]/50)
 }
 
 // groupsOf sums the holders by cgroup, largest first.

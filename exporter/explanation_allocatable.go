@@ -16,12 +16,12 @@ import (
 const allocatableTitle = "What CUDA reports, and what can be allocated"
 
 // allocatableSteps leads from what CUDA reports as free to what fit grants. The steps after the second add up to the last.
-func allocatableSteps(can metric.Allocatable, whyReserve string) []spec.Step {
+func allocatableSteps(can collector.Allocatable, whyReserve string) []spec.Step {
 	return append([]spec.Step{step("CUDA reports free (MemFree: page cache does not count)", can.CUDAFree)}, grantedSteps(can, whyReserve)...)
 }
 
 // grantedSteps leads from what can be allocated to what fit grants.
-func grantedSteps(can metric.Allocatable, whyReserve string) []spec.Step {
+func grantedSteps(can collector.Allocatable, whyReserve string) []spec.Step {
 	upTo := "up to this if page cache is given up (MemAvailable; not tried on a GB10)"
 	if can.FreeCMA > 0 {
 		upTo = fmt.Sprintf("up to this if page cache is given up (MemAvailable, without %s free in CMA; not tried on a GB10)", gib(can.FreeCMA))

@@ -75,8 +75,8 @@ func TestTheStepsToWhatFitGrantsAddUp(t *testing.T) {
 		if granted := report.GPU.memory.Budget(); granted != steps[3].Bytes.Low {
 			t.Errorf("explain has %d, fit %d", steps[3].Bytes.Low, granted)
 		}
-		if free, known := x.Memory.free(); !known || free != x.Memory.Allocatable.CUDAFree {
-			t.Errorf("the ledger has %d free, CUDA reports %d", free, x.Memory.Allocatable.CUDAFree)
+		if free, known := x.Memory.free(); !known || free != float64(x.Memory.Allocatable.CUDAFree) {
+			t.Errorf("the ledger has %.0f free, CUDA reports %d", free, x.Memory.Allocatable.CUDAFree)
 		}
 	})
 	if checked < 3 {

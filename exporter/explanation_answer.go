@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/exporter/collector"
-	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/ledger"
 )
 
 // answer returns one sentence, in GiB: how much of the memory is occupied, by what, what CUDA reports as free, what can
@@ -24,14 +24,14 @@ func (x *explanation) answer() string {
 	if !known {
 		return label + "How much memory is occupied is not known: the kernel does not state free memory."
 	}
-	pool := metric.Occupied{Free: free, Parts: x.Memory.parts()}
+	pool := ledger.Occupied{Free: free, Parts: x.Memory.parts()}
 	own, onGPUs := x.ownMemory()
 	sentences := []string{pool.Sentence("")}
 	switch {
 	case x.Memory.Architecture.InPool() && x.Memory.Allocatable != nil:
 		sentences = append(sentences, x.Memory.Allocatable.Sentence())
 	case x.Memory.Architecture.InPool():
-		sentences = append(sentences, "CUDA reports "+metric.GiBTenths(free)+" GiB free; what can be allocated is not known")
+		sentences = append(sentences, "CUDA reports "+ledger.InTenths(free).String()+" GiB free; what can be allocated is not known")
 	case x.Memory.Architecture.TakesFromPool() && len(onGPUs) > 0:
 		sentences = append(sentences, "CUDA reports "+strings.Join(onGPUs, ", "))
 	case x.Memory.Architecture != "" && len(onGPUs) > 0:
@@ -46,33 +46,25 @@ func (x *explanation) answer() string {
 }
 
 // free is MemFree, false if the kernel does not state it.
-func (m *memoryAccount) free() (bytes int64, known bool) {
-	lines := map[string]int64{}
-	for _, line := range m.Lines {
-		if line.Bytes != nil {
-			lines[line.Name] = *line.Bytes
-		}
-	}
-	return metric.FreeBytes(lines)
-}
+func (m *memoryAccount) free() (bytes float64, known bool) { return ledger.Of(m.Lines).Free() }
 
 // parts are what occupies the pool: the lines of the ledger but free, with the processes instead of the line that is
 // their sum.
-func (m *memoryAccount) parts() []metric.MemoryPart {
-	var processes, parts []metric.MemoryPart
-	var held int64
+func (m *memoryAccount) parts() []ledger.Line {
+	var processes, parts []ledger.Line
+	var held float64
 	for _, h := range m.Holders {
 		if h.Bytes != nil {
-			processes, held = metric.AddPart(processes, h.engineOrName(), int64(*h.Bytes)), held+int64(*h.Bytes)
+			processes, held = ledger.Add(processes, h.engineOrName(), float64(*h.Bytes)), held+float64(*h.Bytes)
 		}
 	}
 	for _, line := range m.Lines {
 		switch {
-		case line.Bytes == nil || slices.Contains(metric.FreeLines(), line.Name):
-		case line.Name == metric.LineGPUProcess && *line.Bytes == held:
+		case line.Unknown || slices.Contains(ledger.FreeNames(), line.Name):
+		case line.Name == ledger.GPUProcess && line.Bytes == held:
 			parts = append(parts, processes...)
 		default:
-			parts = append(parts, metric.MemoryPart{Name: strings.ReplaceAll(line.Name, "_", " "), Bytes: *line.Bytes})
+			parts = append(parts, ledger.Line{Name: strings.ReplaceAll(line.Name, "_", " "), Bytes: line.Bytes})
 		}
 	}
 	return parts
@@ -95,27 +87,27 @@ func (h holder) engineOrName() string {
 
 // ownMemory sums the memory of the GPUs that have their own, and lists how much of each CUDA reports as free and fit
 // grants. Page cache is in another memory, except on coherent machines.
-func (x *explanation) ownMemory() (all metric.Occupied, onGPUs []string) {
-	var rest int64 // what no process holds
+func (x *explanation) ownMemory() (all ledger.Occupied, onGPUs []string) {
+	var rest float64 // what no process holds
 	var shown gpuMemory
 	for _, g := range x.GPUs {
 		if g.FreeBytes == nil || *g.FreeBytes > *g.TotalBytes {
 			continue
 		}
 		shown = g
-		all.Free += int64(*g.FreeBytes)
-		rest += int64(*g.TotalBytes - *g.FreeBytes)
-		onGPUs = append(onGPUs, fmt.Sprintf("%s GiB free on GPU %d%s", metric.GiBTenths(int64(*g.FreeBytes)), g.Index, g.granted(" (fit grants %s)")))
+		all.Free += float64(*g.FreeBytes)
+		rest += float64(*g.TotalBytes - *g.FreeBytes)
+		onGPUs = append(onGPUs, fmt.Sprintf("%s GiB free on GPU %d%s", ledger.InTenths(int64(*g.FreeBytes)), g.Index, g.granted(" (fit grants %s)")))
 		for _, h := range x.Memory.Holders {
 			if h.GPU == g.Index && h.Bytes != nil {
-				all.Parts = metric.AddPart(all.Parts, h.engineOrName(), int64(*h.Bytes))
-				rest -= int64(*h.Bytes)
+				all.Parts = ledger.Add(all.Parts, h.engineOrName(), float64(*h.Bytes))
+				rest -= float64(*h.Bytes)
 			}
 		}
 	}
-	all.Parts = metric.AddPart(all.Parts, metric.OtherPart, rest)
+	all.Parts = ledger.Add(all.Parts, ledger.OtherPart, rest)
 	if len(onGPUs) == 1 {
-		onGPUs = []string{metric.GiBTenths(all.Free) + " GiB free" + shown.granted("; fit grants %s")}
+		onGPUs = []string{ledger.InTenths(all.Free).String() + " GiB free" + shown.granted("; fit grants %s")}
 	}
 	return all, onGPUs
 }
@@ -126,5 +118,5 @@ func (g gpuMemory) granted(format string) string {
 		return ""
 	}
 	memory := g.own()
-	return fmt.Sprintf(format, metric.GiBTenths(memory.Budget()))
+	return fmt.Sprintf(format, ledger.InTenths(memory.Budget()))
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/exporter/collector"
-	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
@@ -93,7 +93,7 @@ func FuzzAnswerAddsUp(f *testing.F) {
 		one, two := uint64(first), uint64(second)
 		x := explanation{Mode: collector.Live, Memory: &memoryAccount{
 			PoolBytes: uint64(pool), Architecture: nvml.Integrated,
-			Lines:   []ledgerLine{{metric.LineFree, &free}, {metric.LineGPUProcess, &held}, {metric.LinePageCache, &cache}, {metric.LineUnattributed, &rest}},
+			Lines:   []ledger.Line{{Name: ledger.Free, Bytes: float64(free)}, {Name: ledger.GPUProcess, Bytes: float64(held)}, {Name: ledger.PageCache, Bytes: float64(cache)}, {Name: ledger.Unattributed, Bytes: float64(rest)}},
 			Holders: []holder{{Bytes: &one, Comm: "a"}, {Bytes: &two, Comm: "b"}},
 		}}
 		checkAnswer(t, x.answer())
@@ -104,7 +104,7 @@ func TestTheAnswerWithoutFiguresIsASentence(t *testing.T) {
 	for want, x := range map[string]explanation{
 		"The memory of this machine could not be read.":                                    {Mode: collector.Live},
 		"REPLAY: The memory of this machine could not be read.":                            {Mode: collector.Replay},
-		"How much memory is occupied is not known: the kernel does not state free memory.": {Mode: collector.Live, Memory: &memoryAccount{Lines: []ledgerLine{{Name: metric.LineFree}}}},
+		"How much memory is occupied is not known: the kernel does not state free memory.": {Mode: collector.Live, Memory: &memoryAccount{Lines: []ledger.Line{{Name: ledger.Free, Unknown: true}}}},
 	} {
 		if got := x.answer(); got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -114,11 +114,10 @@ func TestTheAnswerWithoutFiguresIsASentence(t *testing.T) {
 
 // TestProcessesOfOneNameOrEngineAreOnePart: an engine can have a process for each GPU, and one may have ended before it was named.
 func TestProcessesOfOneNameOrEngineAreOnePart(t *testing.T) {
-	gib := func(n int64) *int64 { n <<= 30; return &n }
 	held := func(n uint64) *uint64 { n <<= 30; return &n }
 	x := explanation{Mode: collector.Live, Memory: &memoryAccount{
 		PoolBytes: 100 << 30, Architecture: nvml.Integrated,
-		Lines:   []ledgerLine{{metric.LineGPUProcess, gib(70)}, {metric.LineFree, gib(30)}},
+		Lines:   []ledger.Line{{Name: ledger.GPUProcess, Bytes: 70 << 30}, {Name: ledger.Free, Bytes: 30 << 30}},
 		Holders: []holder{{Bytes: held(40), Comm: "engine"}, {Bytes: held(20), Comm: "engine"}, {Bytes: held(10), PID: 7}, {Comm: "unknown"}},
 	}}
 	if got, want := x.answer(), "70.0 of 100.0 GiB occupied: engine 60.0, process 7 10.0; CUDA reports 30.0 GiB free; what can be allocated is not known."; got != want {

@@ -78,12 +78,12 @@ func placeOf(a nvml.Architecture) string {
 func (m *memoryAccount) print(out io.Writer) {
 	fmt.Fprintf(out, "\nMemory pool  %s GiB\n  %-18s %9s %8s\n", gib(m.PoolBytes), "line", "GiB", "share")
 	for _, line := range m.Lines {
-		if line.Bytes == nil {
+		if line.Unknown {
 			fmt.Fprintf(out, "  %-18s %9s\n", printable(line.Name), "unknown")
 			continue
 		}
-		share := m.share(*line.Bytes)
-		row := fmt.Sprintf("  %-18s %9s %7.1f%%  %s", printable(line.Name), gib(*line.Bytes), 100*share, bar(share))
+		share := m.share(line.Bytes)
+		row := fmt.Sprintf("  %-18s %9s %7.1f%%  %s", printable(line.Name), gib(line.Bytes), 100*share, bar(share))
 		fmt.Fprintln(out, strings.TrimRight(row, " "))
 	}
 	m.printNodes(out)
@@ -92,11 +92,11 @@ func (m *memoryAccount) print(out io.Writer) {
 }
 
 // share of the pool, signed.
-func (m *memoryAccount) share(bytes int64) float64 {
+func (m *memoryAccount) share(bytes float64) float64 {
 	if m.PoolBytes == 0 {
 		return 0
 	}
-	return float64(bytes) / float64(m.PoolBytes)
+	return bytes / float64(m.PoolBytes)
 }
 
 // bar draws a share; a negative share, which only a remainder can have, in another stroke.

@@ -1,7 +1,6 @@
 package exporter
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +9,7 @@ import (
 	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/exporter/fit"
-	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
@@ -42,7 +41,7 @@ type fitReport struct {
 	// Running are the engines that run, and Ledger the lines of the pool beside what the GPU holds.
 	Running []engineMemory `json:"running,omitempty"`
 	Holders []holder       `json:"gpu_processes,omitempty"`
-	Ledger  []ledgerLine   `json:"pool,omitempty"`
+	Ledger  []ledger.Line  `json:"pool,omitempty"`
 	// More are ways to more memory, Unknown what could not be computed and why.
 	More    []string `json:"more,omitempty"`
 	Unknown []string `json:"unknown,omitempty"`
@@ -65,7 +64,7 @@ type fitGPU struct {
 	Steps        []spec.Step       `json:"steps"`
 
 	memory spec.GPUMemory
-	can    *metric.Allocatable // nil for a GPU with memory of its own
+	can    *collector.Allocatable // nil for a GPU with memory of its own
 }
 
 type otherGPU struct {
@@ -117,8 +116,8 @@ func newFitReport(x *explanation, model *fitModel, flags fitFlags) (*fitReport, 
 	}
 	if len(r.Running) > 0 && x.Memory != nil {
 		r.Holders = x.Memory.Holders
-		r.Ledger = slices.DeleteFunc(slices.Clone(x.Memory.Lines), func(line ledgerLine) bool {
-			return line.Bytes == nil || *line.Bytes < leastPart || line.Name == metric.LineGPUProcess || slices.Contains(metric.FreeLines(), line.Name)
+		r.Ledger = slices.DeleteFunc(slices.Clone(x.Memory.Lines), func(line ledger.Line) bool {
+			return line.Unknown || line.Bytes < leastPart || line.Name == ledger.GPUProcess || slices.Contains(ledger.FreeNames(), line.Name)
 		})
 	}
 	r.Answer = r.answer(x)
@@ -180,7 +179,7 @@ func (g *fitGPU) fromPool(pool *memoryAccount, reserveGiB float64) (why string) 
 	}
 	g.Steps = []spec.Step{step("total, as CUDA reports it: the pool (MemTotal)", total)}
 	reclaimable := []string{"page cache", "slab reclaimable", "zfs arc", "swap cache"}
-	held := slices.DeleteFunc(pool.parts(), func(p metric.MemoryPart) bool { return slices.Contains(reclaimable, p.Name) })
+	held := slices.DeleteFunc(pool.parts(), func(p ledger.Line) bool { return slices.Contains(reclaimable, p.Name) })
 	g.take(held, total-available-can.FreeCMA)
 	if can.FreeCMA > 0 {
 		g.Steps = append(g.Steps, step("free in CMA, which a driver cannot pin (CmaFree)", -can.FreeCMA))
@@ -195,11 +194,11 @@ func (g *fitGPU) fromOwn(from gpuMemory, pool *memoryAccount, reserveGiB float64
 	g.memory.Reserve = reserve(reserveGiB, g.memory.Reserve)
 	total, free := g.memory.Total, g.memory.Free
 	g.Steps = []spec.Step{step("total, as CUDA reports it", total)}
-	var held []metric.MemoryPart
+	var held []ledger.Line
 	if pool != nil {
 		for _, h := range pool.Holders {
 			if h.GPU == from.Index && h.Bytes != nil {
-				held = metric.AddPart(held, h.engineOrName(), int64(*h.Bytes))
+				held = ledger.Add(held, h.engineOrName(), float64(*h.Bytes))
 			}
 		}
 	}
@@ -220,12 +219,11 @@ func step(name string, bytes int64) spec.Step {
 }
 
 // take adds a step for each holder of memory, and one for the rest of the sum.
-func (g *fitGPU) take(held []metric.MemoryPart, sum int64) {
-	slices.SortStableFunc(held, func(a, b metric.MemoryPart) int { return cmp.Compare(b.Bytes, a.Bytes) })
-	for _, part := range held {
-		if part.Bytes >= leastPart && part.Bytes <= sum {
-			g.Steps = append(g.Steps, step("in use: "+part.Name, -part.Bytes))
-			sum -= part.Bytes
+func (g *fitGPU) take(held []ledger.Line, sum int64) {
+	for _, part := range ledger.BySize(held) {
+		if bytes := int64(part.Bytes); bytes >= leastPart && bytes <= sum {
+			g.Steps = append(g.Steps, step("in use: "+part.Name, -bytes))
+			sum -= bytes
 		}
 	}
 	if sum != 0 {
@@ -290,8 +288,8 @@ func (r *fitReport) addMore(x *explanation) {
 	}
 	if r.GPU.Architecture.InPool() {
 		for _, line := range x.Memory.Lines {
-			if line.Name == metric.LineAnon && line.Bytes != nil && *line.Bytes >= 4*leastPart {
-				r.More = append(r.More, fmt.Sprintf("Programs have %s GiB of their own (anon): ps -eo rss,pid,comm --sort=-rss lists them.", gib(*line.Bytes)))
+			if line.Name == ledger.Anon && line.Bytes >= 4*leastPart {
+				r.More = append(r.More, fmt.Sprintf("Programs have %s GiB of their own (anon): ps -eo rss,pid,comm --sort=-rss lists them.", gib(line.Bytes)))
 			}
 		}
 	}
@@ -331,7 +329,7 @@ func (r *fitReport) answer(x *explanation) string {
 	return text + "."
 }
 
-func tenthsOf(bytes int64) string { return metric.GiBTenths(bytes) }
+func tenthsOf(bytes int64) string { return ledger.InTenths(bytes).String() }
 
 // between shows an interval, or its one value.
 func between(i spec.Interval, show func(int64) string) string {

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/exporter/engine/spec"
-	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/ledger"
 )
 
 // print writes the report as text: the answer, the model, the arithmetic to what one engine can have, each engine's
@@ -155,20 +155,20 @@ func (r *fitReport) printRunning(out io.Writer) {
 		}
 	}
 	for _, line := range r.Ledger {
-		fmt.Fprintf(out, "  %18s  %s of the pool%s\n", gib(*line.Bytes), printable(strings.ReplaceAll(line.Name, "_", " ")), meaningOf(line.Name))
+		fmt.Fprintf(out, "  %18s  %s of the pool%s\n", gib(line.Bytes), printable(strings.ReplaceAll(line.Name, "_", " ")), meaningOf(line.Name))
 	}
 }
 
 // meaningOf is what an engine has in a line of the ledger.
 func meaningOf(line string) string {
 	switch line {
-	case metric.LineAnon:
+	case ledger.Anon:
 		return ": heaps of programs, compilation among them"
-	case metric.LineShmem:
+	case ledger.Shmem:
 		return ": shared memory, and pinned memory where the driver charges it"
-	case metric.LinePageCache:
+	case ledger.PageCache:
 		return ": files that were read, weights among them"
-	case metric.LineManaged:
+	case ledger.Managed:
 		return ": cudaMallocManaged"
 	}
 	return ""

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/exporter/collector"
-	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/sim"
 )
 
@@ -78,10 +78,10 @@ func TestSimulatedLedgerMatchesTheDemandOfTheEngine(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("testdata", simulatedSpark+".prom"))
 	must(t, err)
 	for line, want := range map[string]float64{
-		metric.LineGPUProcess: simulatedDevice + simulatedPinned + simulatedDesktop,
+		ledger.GPUProcess: simulatedDevice + simulatedPinned + simulatedDesktop,
 		// The page tables of the GPU are 2 MiB a GiB, in whole pages.
-		metric.LineManaged:      simulatedManaged + simulatedDevice/512 + simulatedDesktop/512 + (4096-simulatedDesktop/512%4096)%4096,
-		metric.LineUnattributed: float64(simulate(t).Truth().UnattributedBytes),
+		ledger.Managed:      simulatedManaged + simulatedDevice/512 + simulatedDesktop/512 + (4096-simulatedDesktop/512%4096)%4096,
+		ledger.Unattributed: float64(simulate(t).Truth().UnattributedBytes),
 	} {
 		if got := seriesOf(t, page, `uma_memory_ledger_bytes{line="`+line+`"} `); got != want {
 			t.Errorf("%s is %.0f bytes, want %.0f", line, got, want)

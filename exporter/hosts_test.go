@@ -12,7 +12,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/hostfs"
-	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/nvml"
 	"github.com/umascope/umascope/exporter/snapshot"
 )
@@ -117,12 +117,12 @@ func TestHostWithoutGPUSaysWhy(t *testing.T) {
 
 func TestUnattributedMemoryOfConstructedHostsIsAsTheirNotesSay(t *testing.T) {
 	for name, want := range map[string]map[string]float64{
-		"gb10-idle": {metric.LineGPUProcess: 44032, metric.LineManaged: 2560, metric.LineUnattributed: 1146880},
-		"gb10-cma":  {metric.LineGPUProcess: 44032, metric.LineManaged: 2560, metric.LineUnattributed: 1146880, metric.LineFreeCMA: 9750528, metric.LineFree: 103250972},
-		"gb10-load": {metric.LineGPUProcess: 98601984, metric.LineManaged: 208896, metric.LineUnattributed: 1241088},
-		"gh200":     {metric.LineGPUProcess: 82812928, metric.LineManaged: 1048576, metric.LineUnattributed: 2555904},
-		"nvidia-fs": {metric.LineManaged: 1664, metric.LineUnattributed: 1454096},
-		"kvbm-disk": {metric.LineGPUProcess: 31680512, metric.LineManaged: 73728, metric.LineUnattributed: 1150976},
+		"gb10-idle": {ledger.GPUProcess: 44032, ledger.Managed: 2560, ledger.Unattributed: 1146880},
+		"gb10-cma":  {ledger.GPUProcess: 44032, ledger.Managed: 2560, ledger.Unattributed: 1146880, ledger.FreeCMA: 9750528, ledger.Free: 103250972},
+		"gb10-load": {ledger.GPUProcess: 98601984, ledger.Managed: 208896, ledger.Unattributed: 1241088},
+		"gh200":     {ledger.GPUProcess: 82812928, ledger.Managed: 1048576, ledger.Unattributed: 2555904},
+		"nvidia-fs": {ledger.Managed: 1664, ledger.Unattributed: 1454096},
+		"kvbm-disk": {ledger.GPUProcess: 31680512, ledger.Managed: 73728, ledger.Unattributed: 1150976},
 	} {
 		lines := ledgerOfHost(t, openRecorded(t, name))
 		for line, kilobytes := range want {

@@ -25,7 +25,7 @@ type landing struct {
 // parseLanding runs once, so that a fault in the page shows when the exporter is made.
 func parseLanding() (*template.Template, error) {
 	return template.New("landing").Funcs(template.FuncMap{
-		"gib": gib[int64], "gibU": gib[uint64], "gibOr": gibOr, "printable": printable, "round": rounded,
+		"gib": gib[int64], "gibF": gib[float64], "gibU": gib[uint64], "gibOr": gibOr, "printable": printable, "round": rounded,
 		"percent": func(share float64) float64 { return 100 * share }, "share": (*memoryAccount).share,
 		"allocatableTitle": func() string { return allocatableTitle },
 	}).Parse(landingText)

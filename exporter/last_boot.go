@@ -13,7 +13,7 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
-	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/recorder"
 )
 
@@ -154,7 +154,7 @@ func minuteRow(s recorder.Sample, previous *recorder.Record, now recorder.Record
 		if m.Free != nil {
 			occupied = gib(m.Pool - min(m.Pool, *m.Free))
 		}
-		if bytes, there := m.Lines[metric.LineGPUProcess]; there {
+		if bytes, there := m.Lines[ledger.GPUProcess]; there {
 			held = gib(bytes)
 		}
 	}
@@ -205,7 +205,7 @@ func printLast(out io.Writer, s recorder.Sample) {
 	if m := s.Memory; m != nil {
 		fmt.Fprintf(out, "\nThe last sample: where the pool of %s GiB was\n", gib(m.Pool))
 		var parts []string
-		for _, line := range metric.Ledger() {
+		for _, line := range ledger.Kinds() {
 			if bytes, there := m.Lines[line.Name]; there {
 				parts = append(parts, fmt.Sprintf("%s %s", line.Name, gib(bytes)))
 			}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/exporter/hostfs"
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/recorder"
 )
 
@@ -37,7 +38,7 @@ func wedged(t *testing.T, machine string) string {
 		free := pool - uint64(second*13*gib/10)
 		held, kv, busy, watts, stalled := uint64(second*gib), float64(second)/100, 0.97, 61.4, float64(second)/10
 		s := recorder.Sample{
-			Memory:  &recorder.Memory{Pool: pool, Free: &free, Available: &free, Lines: map[string]int64{"gpu_process": int64(held), "free": int64(free), "anon": int64(pool - held - free)}},
+			Memory:  &recorder.Memory{Pool: pool, Free: &free, Available: &free, Lines: ledger.Ledger{"gpu_process": float64(held), "free": float64(free), "anon": float64(pool - held - free)}},
 			Holders: []recorder.Holder{{PID: 4711, Comm: "VLLM::\x1b[31mEngine", Bytes: &held}}, Groups: []recorder.Group{{Cgroup: "/system.slice/docker-1.scope", Bytes: gib}},
 			GPUs:    []recorder.GPU{{Utilization: &busy, Watts: &watts, HeldBytes: &held, Reasons: []string{"sw_power_cap"}}},
 			Engines: []recorder.Engine{{Source: "127.0.0.1:8000/metrics", Model: "qwen", KVRatio: &kv}}, Pressure: map[string]recorder.Pressure{"memory": {Full: &stalled}}, KernelRead: true,

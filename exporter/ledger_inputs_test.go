@@ -12,7 +12,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/hostfs"
-	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
@@ -61,8 +61,8 @@ func TestKernelMemoryOfACgroupMovesManagedOnly(t *testing.T) {
 					return larger
 				})
 				want := map[string]float64{}
-				if _, known := before[metric.LineManaged]; grown && known && direction != 0 {
-					want = map[string]float64{metric.LineManaged: direction, metric.LineUnattributed: -direction}
+				if _, known := before[ledger.Managed]; grown && known && direction != 0 {
+					want = map[string]float64{ledger.Managed: direction, ledger.Unattributed: -direction}
 					moved++
 				}
 				wantMoves(t, cgroup+" "+field, before, after, want)
@@ -108,11 +108,11 @@ func TestWhatAProcessHoldsMovesItsLineOnlyWhereThatIsMemoryOfThePool(t *testing.
 			t.Cleanup(host.GPU.Close)
 		})
 		want := map[string]float64{}
-		_, inPool := before[metric.LineGPUProcess]
+		_, inPool := before[ledger.GPUProcess]
 		switch {
 		case !grew.Load():
 		case inPool:
-			want = map[string]float64{metric.LineGPUProcess: 1, metric.LineUnattributed: -1}
+			want = map[string]float64{ledger.GPUProcess: 1, ledger.Unattributed: -1}
 			in++
 		default:
 			outside++
@@ -149,7 +149,7 @@ func TestTheCacheOfZFSMovesItsLineOnly(t *testing.T) {
 	}
 	eachHost(t, func(t *testing.T, name string) {
 		before, after := ledgerWith(t, name, withARC(5)), ledgerWith(t, name, withARC(5+gibibyte))
-		wantMoves(t, "ARC", before, after, map[string]float64{metric.LineZFSArc: 1, metric.LineUnattributed: -1})
+		wantMoves(t, "ARC", before, after, map[string]float64{ledger.ZFSArc: 1, ledger.Unattributed: -1})
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/exporter/collector"
+	"github.com/umascope/umascope/exporter/ledger"
 )
 
 // The table of a moment that explain and the landing page show: by size, and to the byte the pool.
@@ -17,12 +18,8 @@ func TestTheLedgerOfEveryHostIsShownBySizeAndAddsUpToThePool(t *testing.T) {
 		t.Cleanup(host.Close)
 		reading, err := collector.NewSample(host, collector.Options{}).Memory(t.Context())
 		must(t, err)
-		var sum int64
-		for _, line := range collector.LinesBySize(reading.Lines) {
-			sum += line.Bytes
-		}
-		if pool := int64(reading.Meminfo["MemTotal"]); sum != pool {
-			t.Errorf("the lines are %d of a pool of %d", sum, pool)
+		if sum, pool := ledger.Sum(reading.Lines), float64(reading.Meminfo["MemTotal"]); sum != pool {
+			t.Errorf("the lines are %.0f of a pool of %.0f", sum, pool)
 		}
 		var shown []float64
 		for _, match := range row.FindAllStringSubmatch(explained(t, host), -1) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/hostfs"
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/nvml"
 	"github.com/umascope/umascope/exporter/recorder"
@@ -226,15 +227,10 @@ func addMemorySample(sample *recorder.Sample, outcome collector.Outcome) {
 	if err != nil {
 		return
 	}
-	m := &recorder.Memory{Pool: reading.Meminfo["MemTotal"], Lines: map[string]int64{}}
+	m := &recorder.Memory{Pool: reading.Meminfo["MemTotal"], Lines: ledger.Of(reading.Lines)}
 	for field, at := range map[string]**uint64{"MemFree": &m.Free, "MemAvailable": &m.Available} {
 		if bytes, there := reading.Meminfo[field]; there {
 			*at = &bytes
-		}
-	}
-	for _, line := range reading.Lines {
-		if line.Known {
-			m.Lines[line.Name] = line.Bytes
 		}
 	}
 	sample.Memory = m

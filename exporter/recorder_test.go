@@ -45,12 +45,8 @@ func TestASampleIsWhatThePageHas(t *testing.T) {
 	if s.Memory == nil || len(s.GPUs) != 1 || len(s.Holders) == 0 || len(s.Groups) == 0 {
 		t.Fatalf("%+v", s)
 	}
-	var sum int64
-	for _, bytes := range s.Memory.Lines {
-		sum += bytes
-	}
-	if sum != int64(s.Memory.Pool) {
-		t.Errorf("lines add up to %d of %d", sum, s.Memory.Pool)
+	if sum := s.Memory.Lines.Sum(); sum != float64(s.Memory.Pool) {
+		t.Errorf("lines add up to %.0f of %d", sum, s.Memory.Pool)
 	}
 	g := s.GPUs[0]
 	for name, of := range map[string][2]float64{

@@ -10,8 +10,9 @@ import (
 	"testing"
 	"text/template"
 
+	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/hostfs"
-	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/ledger"
 )
 
 const (
@@ -26,7 +27,7 @@ const (
 // pool is a machine as the drawing and the page have it, sizes in bytes.
 type pool struct {
 	total, available, memFree int64
-	can                       metric.Allocatable
+	can                       collector.Allocatable
 	lines                     map[string]int64
 	// The container: what is charged to it, of which kinds, and what its processes hold by the GPU.
 	charged, limit, held int64
@@ -41,9 +42,9 @@ func drawnPool(t *testing.T) pool {
 	memory := explain(scrape).Memory
 	p := pool{total: int64(memory.PoolBytes), lines: map[string]int64{}, stat: map[string]int64{}}
 	for _, line := range memory.Lines {
-		p.lines[line.Name] = *line.Bytes
+		p.lines[line.Name] = int64(line.Bytes)
 	}
-	p.memFree, p.can = p.lines[metric.LineFree], *memory.Allocatable
+	p.memFree, p.can = p.lines[ledger.Free], *memory.Allocatable
 	p.charged, p.held = int64(*memory.Groups[0].ChargedBytes), int64(memory.Groups[0].HeldBytes)
 	host := openRecorded(t, drawnHost)
 	meminfo, err := hostfs.ReadMeminfo(host.Proc)
@@ -98,19 +99,19 @@ func (b block) GiB() string { return gib(b.bytes) }
 func (p pool) parts() []block {
 	var small int64
 	for _, line := range []string{
-		metric.LineShmem, metric.LineSwapCache, metric.LineSlabReclaimable, metric.LineSlabUnreclaimable,
-		metric.LineKernelStack, metric.LinePageTables, metric.LinePercpu, metric.LineHugetlb,
+		ledger.Shmem, ledger.SwapCache, ledger.SlabReclaimable, ledger.SlabUnreclaimable,
+		ledger.KernelStack, ledger.PageTables, ledger.Percpu, ledger.Hugetlb,
 	} {
 		small += p.lines[line]
 	}
 	parts := []block{
-		{Class: "gpu", Name: "gpu_process", bytes: p.lines[metric.LineGPUProcess]},
-		{Class: "rest", Name: "unattributed", bytes: p.lines[metric.LineUnattributed]},
-		{Class: "managed", Name: "managed", bytes: p.lines[metric.LineManaged]},
-		{Class: "anon", Name: "anon", bytes: p.lines[metric.LineAnon]},
+		{Class: "gpu", Name: "gpu_process", bytes: p.lines[ledger.GPUProcess]},
+		{Class: "rest", Name: "unattributed", bytes: p.lines[ledger.Unattributed]},
+		{Class: "managed", Name: "managed", bytes: p.lines[ledger.Managed]},
+		{Class: "anon", Name: "anon", bytes: p.lines[ledger.Anon]},
 		{Class: "kernel", Name: "shmem, kernel", bytes: small},
-		{Class: "cache", Name: "page_cache", bytes: p.lines[metric.LinePageCache]},
-		{Class: "free", Name: "free", bytes: p.lines[metric.LineFree]},
+		{Class: "cache", Name: "page_cache", bytes: p.lines[ledger.PageCache]},
+		{Class: "free", Name: "free", bytes: p.lines[ledger.Free]},
 	}
 	var after int64
 	for i := range parts {
@@ -185,7 +186,8 @@ func TestTheDrawingOfOnePoolIsOfTheConstructedSpark(t *testing.T) {
 		t.Errorf("the kinds of the container add up to %d, charged is %d", charged, p.charged)
 	}
 	shapes, err := template.New("unified-memory.svg.tmpl").Funcs(template.FuncMap{
-		"add": func(a, b int) int { return a + b }, "mul": func(a, b int) int { return a * b },
+		"bands": ledger.Bands,
+		"add":   func(a, b int) int { return a + b }, "mul": func(a, b int) int { return a * b },
 	}).ParseFiles(drawnTemplate)
 	must(t, err)
 	var out bytes.Buffer

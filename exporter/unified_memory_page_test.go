@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -31,7 +32,7 @@ func TestThePageOnUnifiedMemoryShowsTheConstructedSpark(t *testing.T) {
 // TestFiguresOfThePageOnUnifiedMemoryAreThoseOfTheHost: those that explain does not print, too.
 func TestFiguresOfThePageOnUnifiedMemoryAreThoseOfTheHost(t *testing.T) {
 	p := drawnPool(t)
-	gpu, unattributed := p.lines[metric.LineGPUProcess], p.lines[metric.LineUnattributed]
+	gpu, unattributed := p.lines[ledger.GPUProcess], p.lines[ledger.Unattributed]
 	page := strings.Join(strings.Fields(readText(t, unifiedMemoryPage)), " ")
 	wantIn(t, page,
 		gib(gpu)+" that the driver names, "+gib(p.total-gpu-unattributed)+" that the kernel names (free and managed memory included), "+gib(unattributed)+" that neither does",

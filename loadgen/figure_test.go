@@ -11,6 +11,7 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/enginelog"
@@ -48,7 +49,7 @@ func runWithAllFigures(t *testing.T, id, arm string) summary.Run {
 			Tokens:  summary.Tokens{Input: d, Output: d},
 			Memory: &summary.Memory{
 				Origin: live, Pool: v, OccupiedWithoutKV: v, OccupiedPeak: v, UnavailablePeak: v, AvailableMin: v, CUDAFreeMin: v, FreeAtKVSizing: v, GPUHeldPeak: v,
-				LedgerAt:       &summary.Ledger{Ready: map[string]float64{metric.LineFree: 2}},
+				LedgerAt:       &summary.Ledgers{Ready: map[string]float64{ledger.Free: 2}},
 				EngineReported: &rundir.EngineReport{Source: "log", Peak: v, NonTorch: v, KV: v, KVTokens: v, Weights: v, Compute: v},
 			},
 			KV: &summary.KV{CapacityBytes: v, CapacityTokens: v}, Thermal: &summary.Thermal{Origin: live, StartCelsius: v, MaxCelsius: v, EndCelsius: v},

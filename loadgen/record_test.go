@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/rundir"
@@ -84,8 +85,8 @@ func spark(t *testing.T, swapped float64) string {
 	newGauge(r, metric.MemoryPoolBytes).WithLabelValues().Set(119.7 * (1 << 30))
 	free := newGauge(r, metric.MemoryCUDAFreeBytes).WithLabelValues()
 	newGauge(r, metric.MemoryAvailableBytes).WithLabelValues().Set(100 << 30)
-	ledger := newGauge(r, metric.MemoryLedgerBytes)
-	ledger.WithLabelValues(metric.LineFree).Set(90 << 30)
+	lines := newGauge(r, metric.MemoryLedgerBytes)
+	lines.WithLabelValues(ledger.Free).Set(90 << 30)
 	swap := newCounter(r, metric.VmstatSwappedInBytesTotal).WithLabelValues()
 	page := promhttp.HandlerFor(r, promhttp.HandlerOpts{})
 	var mutex sync.Mutex

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -160,7 +161,7 @@ func TestTheReferenceHoldsEverySeriesOnceInItsTable(t *testing.T) {
 			t.Errorf("%s is in %d rows", definer.Def().Name, strings.Count(rows.String(), row))
 		}
 	}
-	for _, line := range metric.LedgerLines() {
+	for _, line := range ledger.Names() {
 		if row := "| `" + line + "` |"; strings.Count(lines.String(), row) != 1 {
 			t.Errorf("ledger line %s is in %d rows", line, strings.Count(lines.String(), row))
 		}

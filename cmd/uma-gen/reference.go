@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -63,7 +64,7 @@ the labels over which adding means something; *kept* marks what a load run keeps
 			section(&b, subjects[title])
 		}
 		if i == 0 {
-			ledger(&b)
+			ledgerLines(&b)
 		}
 		files = append(files, file{page.path, []byte(b.String())})
 	}
@@ -90,10 +91,10 @@ func section(b *strings.Builder, subject metric.Subject) {
 }
 
 // ledger explains the values of the label line.
-func ledger(b *strings.Builder) {
+func ledgerLines(b *strings.Builder) {
 	fmt.Fprintf(b, "\n## Lines of the ledger\n\nThe lines of %s add up to the pool. A line that cannot exist on a machine is absent.\n\n", code(metric.MemoryLedgerBytes.Def().Name))
 	b.WriteString("| Line | Made of |\n| --- | --- |\n")
-	for _, line := range metric.Ledger() {
+	for _, line := range ledger.Kinds() {
 		fmt.Fprintf(b, "| %s | %s |\n", code(line.Name), escape(line.Formula))
 	}
 }

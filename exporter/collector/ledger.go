@@ -1,11 +1,6 @@
 package collector
 
-import (
-	"cmp"
-	"slices"
-
-	"github.com/umascope/umascope/exporter/metric"
-)
+import "github.com/umascope/umascope/exporter/ledger"
 
 // The ledger splits the memory of a machine into lines that add up to it: the memory that the kernel attributes, the
 // memory that only the driver attributes, and a signed remainder, unattributed. A line whose input is unknown has no
@@ -79,63 +74,29 @@ type LedgerInput struct {
 	ZFSArc LedgerAmount
 }
 
-// LedgerLine is one line of the ledger.
-type LedgerLine struct {
-	Name string
-	// Bytes is signed: unattributed and managed are differences of figures of different moments. It is 0 and has no
-	// meaning when the line is not Known.
-	Bytes int64
-	Known bool
-}
-
-// Lines splits the pool, in the order of the vocabulary. Cached contains shared memory and MemFree free memory in CMA,
-// which are lines of their own.
-func (in LedgerInput) Lines() []LedgerLine {
-	amounts := []struct {
-		name string
-		LedgerAmount
-	}{
-		{metric.LineGPUProcess, in.GPUProcess},
-		{metric.LineManaged, in.Managed},
-		{metric.LineAnon, in.AnonPages},
-		{metric.LineShmem, in.Shmem},
-		{metric.LineHugetlb, in.Hugetlb},
-		{metric.LineKernelStack, in.KernelStack},
-		{metric.LinePageTables, in.PageTables.plus(in.SecPageTables)},
-		{metric.LinePercpu, in.Percpu},
-		{metric.LineSlabUnreclaimable, in.SUnreclaim},
-		{metric.LineUnattributed, KnownAmount(0)}, // until all others are known
-		{metric.LineZFSArc, in.ZFSArc},
-		{metric.LineSlabReclaimable, in.SReclaimable},
-		{metric.LineSwapCache, in.SwapCached},
-		{metric.LinePageCache, in.Buffers.plus(in.Cached).minus(in.Shmem)},
-		{metric.LineFreeCMA, in.CmaFree},
-		{metric.LineFree, in.MemFree.minus(in.CmaFree)},
-	}
-	lines := make([]LedgerLine, 0, len(amounts))
-	rest, unattributed := in.MemTotal, 0
-	for _, amount := range amounts {
-		if amount.name == metric.LineUnattributed {
-			unattributed = len(lines)
-		}
+// Lines splits the pool. Cached contains shared memory and MemFree free memory in CMA, which are lines of their own.
+func (in LedgerInput) Lines() []ledger.Line {
+	var lines []ledger.Line
+	for name, amount := range map[string]LedgerAmount{
+		ledger.GPUProcess:        in.GPUProcess,
+		ledger.Managed:           in.Managed,
+		ledger.Anon:              in.AnonPages,
+		ledger.Shmem:             in.Shmem,
+		ledger.Hugetlb:           in.Hugetlb,
+		ledger.KernelStack:       in.KernelStack,
+		ledger.PageTables:        in.PageTables.plus(in.SecPageTables),
+		ledger.Percpu:            in.Percpu,
+		ledger.SlabUnreclaimable: in.SUnreclaim,
+		ledger.ZFSArc:            in.ZFSArc,
+		ledger.SlabReclaimable:   in.SReclaimable,
+		ledger.SwapCache:         in.SwapCached,
+		ledger.PageCache:         in.Buffers.plus(in.Cached).minus(in.Shmem),
+		ledger.FreeCMA:           in.CmaFree,
+		ledger.Free:              in.MemFree.minus(in.CmaFree),
+	} {
 		if amount.state != impossible {
-			lines = append(lines, LedgerLine{amount.name, amount.bytes, amount.state == known})
-			rest -= amount.bytes
+			lines = append(lines, ledger.Line{Name: name, Bytes: float64(amount.bytes), Unknown: amount.state == unknown})
 		}
 	}
-	lines[unattributed].Bytes = rest
-	return lines
-}
-
-// LinesBySize returns the lines with the largest first and the unknown ones last: a table of one moment.
-func LinesBySize(lines []LedgerLine) []LedgerLine {
-	return slices.SortedStableFunc(slices.Values(lines), func(a, b LedgerLine) int {
-		switch {
-		case a.Known != b.Known && a.Known:
-			return -1
-		case a.Known != b.Known:
-			return 1
-		}
-		return cmp.Compare(b.Bytes, a.Bytes)
-	})
+	return ledger.Split(float64(in.MemTotal), lines)
 }

@@ -64,9 +64,9 @@ func unlessMissing(err error) error {
 
 func emitLedger(batch *Batch, reading MemoryReading) {
 	for _, line := range reading.Lines {
-		batch.Gauge(metric.MemoryLedgerLineKnown, number(line.Known), line.Name)
-		if line.Known {
-			batch.Gauge(metric.MemoryLedgerBytes, float64(line.Bytes), line.Name)
+		batch.Gauge(metric.MemoryLedgerLineKnown, number(!line.Unknown), line.Name)
+		if !line.Unknown {
+			batch.Gauge(metric.MemoryLedgerBytes, line.Bytes, line.Name)
 		}
 	}
 }

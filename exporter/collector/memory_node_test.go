@@ -7,7 +7,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/hostfs"
 
-	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
@@ -71,7 +71,7 @@ func TestCoherentMachinesByWhereTheGPUsMemoryIs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			why := reading.Unknown[metric.LineGPUProcess]
+			why := reading.Unknown[ledger.GPUProcess]
 			switch {
 			case test.known:
 				wantSeries(t, series, map[string]float64{bytesOf("gpu_process"): held, knownOf("gpu_process"): 1, bytesOf("unattributed"): 1310604 * kib})

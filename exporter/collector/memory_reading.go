@@ -9,7 +9,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/hostfs"
 
-	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
@@ -18,7 +18,7 @@ import (
 type MemoryReading struct {
 	Meminfo hostfs.Meminfo
 	// Lines is the ledger. Unknown is the reason for each missing line.
-	Lines   []LedgerLine
+	Lines   []ledger.Line
 	Unknown map[string]error
 	// Architecture is where the memory of the host's GPUs is, "" without a GPU.
 	Architecture nvml.Architecture
@@ -57,9 +57,9 @@ func (s *Sample) readMemory(ctx context.Context) (MemoryReading, error) {
 	held, heldErr := heldInPool(reading.Architecture, devices, pool, errors.Join(listErr, trustErr))
 	arc, arcErr := zfsCache(s.host.Proc)
 	input := meminfoInput(meminfo)
-	input.GPUProcess = reading.noted(metric.LineGPUProcess, held, heldErr)
-	input.Managed = reading.noted(metric.LineManaged, managed, managedErr)
-	input.ZFSArc = reading.noted(metric.LineZFSArc, arc, arcErr)
+	input.GPUProcess = reading.noted(ledger.GPUProcess, held, heldErr)
+	input.Managed = reading.noted(ledger.Managed, managed, managedErr)
+	input.ZFSArc = reading.noted(ledger.ZFSArc, arc, arcErr)
 	reading.Lines = input.Lines()
 	reading.CgroupBytes = chargedBytes(s.host.Cgroup, reading.Processes)
 	return reading, nil
@@ -117,13 +117,13 @@ func freeCMA(m hostfs.Meminfo) LedgerAmount {
 
 // Allocatable returns what can be allocated of the pool. It is false where GPU memory does not come from the pool, and
 // where the kernel states neither free nor available memory.
-func (r MemoryReading) Allocatable() (metric.Allocatable, bool) {
+func (r MemoryReading) Allocatable() (Allocatable, bool) {
 	free, hasFree := r.Meminfo["MemFree"]
 	available, hasAvailable := r.Meminfo["MemAvailable"]
 	if !r.Architecture.InPool() || !hasFree || !hasAvailable {
-		return metric.Allocatable{}, false
+		return Allocatable{}, false
 	}
-	return metric.NewAllocatable(int64(r.Meminfo["MemTotal"]), int64(free), int64(r.Meminfo["CmaFree"]), int64(available)), true
+	return NewAllocatable(int64(r.Meminfo["MemTotal"]), int64(free), int64(r.Meminfo["CmaFree"]), int64(available)), true
 }
 
 // HandoverBytes is the free memory in CMA that no driver asked for, in bytes: the kernel gave memory that it keeps for kexec

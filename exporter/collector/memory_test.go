@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/exporter/hostfs"
+
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/nvml"
 )
@@ -201,11 +203,11 @@ func TestLedgerLinesAreThoseOfTheVocabularyInItsOrder(t *testing.T) {
 	for _, line := range reading.Lines {
 		names = append(names, line.Name)
 	}
-	want := metric.LedgerLines()
+	want := ledger.Names()
 	if !slices.Equal(names, want) {
 		t.Errorf("got  %v\nwant %v", names, want)
 	}
-	if arc := (LedgerLine{Name: metric.LineZFSArc, Bytes: gib, Known: true}); !slices.Contains(reading.Lines, arc) {
+	if arc := (ledger.Line{Name: ledger.ZFSArc, Bytes: gib}); !slices.Contains(reading.Lines, arc) {
 		t.Errorf("no %v in %v", arc, reading.Lines)
 	}
 }
@@ -276,7 +278,7 @@ func TestGPUProcessesAreALineOnlyWhereTheirMemoryIsThePool(t *testing.T) {
 				t.Errorf("CUDA's view is told: %v, want %v", told, test.cuda)
 			}
 			reading, err := outcome.Sample.Memory(t.Context())
-			why := reading.Unknown[metric.LineGPUProcess]
+			why := reading.Unknown[ledger.GPUProcess]
 			if err != nil || (why != nil) != (test.want == unknown) || why != nil && !strings.Contains(why.Error(), test.why) {
 				t.Errorf("%v, unknown because %v", err, why)
 			}
@@ -304,7 +306,7 @@ func TestManagedMemoryIsUnknownWhereCgroupsDoNotTell(t *testing.T) {
 			wantSeries(t, series, map[string]float64{knownOf("managed"): 0, bytesOf("unattributed"): (1310604 + 786432) * kib})
 			wantAbsent(t, series, bytesOf("managed"))
 			reading, err := outcome.Sample.Memory(t.Context())
-			if why := reading.Unknown[metric.LineManaged]; err != nil || why == nil || !strings.Contains(why.Error(), test.why) {
+			if why := reading.Unknown[ledger.Managed]; err != nil || why == nil || !strings.Contains(why.Error(), test.why) {
 				t.Errorf("%v, unknown because %v", err, why)
 			}
 		})
@@ -446,7 +448,7 @@ func TestMemoryIsServedWhileADriverCallHangs(t *testing.T) {
 		wantSeries(t, series, map[string]float64{knownOf("gpu_process"): 0, bytesOf("free"): 4812340 * kib})
 		wantAbsent(t, series, bytesOf("gpu_process"))
 		reading, _ := outcome.Sample.Memory(t.Context())
-		if why := reading.Unknown[metric.LineGPUProcess]; why == nil || !strings.Contains(why.Error(), string(nvml.CallComputeProcesses)) {
+		if why := reading.Unknown[ledger.GPUProcess]; why == nil || !strings.Contains(why.Error(), string(nvml.CallComputeProcesses)) {
 			t.Errorf("unknown because %v", why)
 		}
 	})

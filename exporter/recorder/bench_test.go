@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/umascope/umascope/exporter/ledger"
 )
 
 func cpu() time.Duration {
@@ -22,7 +24,7 @@ func BenchmarkAppend(b *testing.B) {
 	defer ring.Close()
 	bytes := uint64(90 << 30)
 	ratio := 0.97
-	s := Sample{Memory: &Memory{Pool: bytes, Free: &bytes, Available: &bytes, Lines: map[string]int64{}}, Pressure: map[string]Pressure{"memory": {&ratio, &ratio}, "io": {&ratio, &ratio}, "cpu": {Some: &ratio}},
+	s := Sample{Memory: &Memory{Pool: bytes, Free: &bytes, Available: &bytes, Lines: ledger.Ledger{}}, Pressure: map[string]Pressure{"memory": {&ratio, &ratio}, "io": {&ratio, &ratio}, "cpu": {Some: &ratio}},
 		Holders: []Holder{{1, "vllm", 0, &bytes}}, GPUs: []GPU{{Utilization: &ratio, ClockHertz: &ratio, Watts: &ratio, Celsius: &ratio, HeldBytes: &bytes}},
 		Engines: []Engine{{"127.0.0.1:8000/metrics", "qwen", &ratio}}, Groups: []Group{{"/system.slice/docker-0123456789abcdef.scope", bytes}}}
 	for _, line := range []string{"gpu_process", "managed", "anon", "shmem", "hugetlb", "kernel_stack", "page_tables", "percpu", "slab_unreclaimable", "unattributed", "slab_reclaimable", "swap_cache", "page_cache", "free"} {

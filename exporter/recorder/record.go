@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/umascope/umascope/exporter/hostfs"
+	"github.com/umascope/umascope/exporter/ledger"
 )
 
 // Record is one entry of a ring. Exactly one of Start, Sample and Stop is set.
@@ -73,10 +74,10 @@ type Sample struct {
 
 // Memory is the pool in bytes: the ledger by line, and what meminfo has free and available.
 type Memory struct {
-	Pool      uint64           `json:"pool"`
-	Free      *uint64          `json:"free,omitempty"`
-	Available *uint64          `json:"available,omitempty"`
-	Lines     map[string]int64 `json:"lines"`
+	Pool      uint64        `json:"pool"`
+	Free      *uint64       `json:"free,omitempty"`
+	Available *uint64       `json:"available,omitempty"`
+	Lines     ledger.Ledger `json:"lines"`
 }
 
 // Holder is a process with GPU memory.

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/umascope/umascope/exporter/ledger"
 )
 
 func sampleOf(boot string, pid int, unixMS, monotonicMS int64) Record {
@@ -180,7 +182,7 @@ func TestTheLargestRecordFitsItsSlot(t *testing.T) {
 	long := strings.Repeat("\x01\"\\", 5000)
 	bytes := uint64(1) << 50
 	ratio := 0.123456789012345
-	s := Sample{Memory: &Memory{Pool: bytes, Free: &bytes, Available: &bytes, Lines: map[string]int64{}}, Pressure: map[string]Pressure{},
+	s := Sample{Memory: &Memory{Pool: bytes, Free: &bytes, Available: &bytes, Lines: ledger.Ledger{}}, Pressure: map[string]Pressure{},
 		OOM: OOM{&bytes, &bytes, &bytes}, KernelRead: true, TookMS: 1 << 50}
 	for i := range 100 {
 		s.Holders = append(s.Holders, Holder{PID: 1 << 31, Comm: long, Bytes: &bytes})

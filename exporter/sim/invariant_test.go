@@ -19,7 +19,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/hostfs"
-	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/ledger"
 )
 
 func newHost(t testing.TB, config Config) *Host {
@@ -216,7 +216,7 @@ func must(t testing.TB, err error) {
 func (r shown) line(name string) int64 {
 	for _, line := range r.memory.Lines {
 		if line.Name == name {
-			return line.Bytes
+			return int64(line.Bytes)
 		}
 	}
 	return 0
@@ -226,17 +226,15 @@ func (r shown) line(name string) int64 {
 func checkAgreement(t *testing.T, host *Host) shown {
 	t.Helper()
 	r, truth := read(t, host), host.Truth()
-	var sum int64
 	for _, line := range r.memory.Lines {
-		if !line.Known || line.Bytes < 0 {
+		if line.Unknown || line.Bytes < 0 {
 			t.Errorf("line %+v", line)
 		}
-		sum += line.Bytes
 	}
-	if pool := int64(r.memory.Meminfo["MemTotal"]); sum != pool {
-		t.Errorf("the ledger sums to %d of %d", sum, pool)
+	if sum, pool := ledger.Sum(r.memory.Lines), float64(r.memory.Meminfo["MemTotal"]); sum != pool {
+		t.Errorf("the ledger sums to %.0f of %.0f", sum, pool)
 	}
-	if got := r.line(metric.LineUnattributed); got != truth.UnattributedBytes {
+	if got := r.line(ledger.Unattributed); got != truth.UnattributedBytes {
 		t.Errorf("unattributed is %d, the model has %d", got, truth.UnattributedBytes)
 	}
 	if free := r.memory.Meminfo["MemFree"]; r.contained != free || r.vmstat["nr_free_pages"]*pageBytes != free {

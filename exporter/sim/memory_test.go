@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/procfs"
 
 	"github.com/umascope/umascope/exporter/hostfs"
-	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/ledger"
 )
 
 // moved is by how many bytes things differ between two moments.
@@ -30,7 +30,7 @@ func moved(before, after shown, cgroup string, p *Process) map[string]int64 {
 	}
 	put("Mapped", before.meminfo["Mapped"], after.meminfo["Mapped"])
 	for _, line := range before.memory.Lines {
-		if line.Name != metric.LineFree && line.Name != metric.LinePageTables {
+		if line.Name != ledger.Free && line.Name != ledger.PageTables {
 			put("line "+line.Name, uint64(line.Bytes), uint64(after.line(line.Name)))
 		}
 	}
@@ -195,10 +195,10 @@ func TestDriversSince590KeepWhatIsFreed(t *testing.T) {
 		p.Demand(Demand{DeviceBytes: 60 * gib})
 		host.Advance(tick)
 		p.Demand(Demand{})
-		before := read(t, host).line(metric.LineUnattributed)
+		before := read(t, host).line(ledger.Unattributed)
 		host.Advance(tick)
 		after := checkAgreement(t, host)
-		if grown := after.line(metric.LineUnattributed) - before; grown != c.kept || host.Truth().PooledBytes != c.kept {
+		if grown := after.line(ledger.Unattributed) - before; grown != c.kept || host.Truth().PooledBytes != c.kept {
 			t.Errorf("driver %s keeps %d (%d), want %d", c.version, grown, host.Truth().PooledBytes, c.kept)
 		}
 		p.Demand(Demand{AnonBytes: 110 * gib})

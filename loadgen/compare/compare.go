@@ -53,9 +53,9 @@ type Run struct {
 	Facts []Fact
 	// HashKey names the key of the hashes among the facts; empty for a run that does not record what ran.
 	HashKey string
-	Ledger  summary.Ledger
+	Ledger  summary.Ledgers
 	// Ledgers are the memory ledgers of further machines that the run measured, by machine name.
-	Ledgers map[string]summary.Ledger
+	Ledgers map[string]summary.Ledgers
 	KV      KV
 	// Pair joins a run of one arm with a run of another made under the same conditions: the round of a campaign, within
 	// one boot of the machine. It is empty for a run without a pair.

@@ -108,9 +108,9 @@ type Pair struct {
 	Order    PairOrder  `json:"order"`
 	Fairness []Fairness `json:"fairness"`
 	// LedgerDifference is b - a by line, of the means of the runs.
-	LedgerDifference summary.Ledger `json:"ledger_difference"`
+	LedgerDifference summary.Ledgers `json:"ledger_difference"`
 	// LedgerDifferenceOn is LedgerDifference for further machines that both arms measured, by machine name.
-	LedgerDifferenceOn map[string]summary.Ledger `json:"ledger_difference_on,omitempty"`
+	LedgerDifferenceOn map[string]summary.Ledgers `json:"ledger_difference_on,omitempty"`
 	// Ledgers are the ledgers of the two arms that LedgerDifference is computed from: where every line is known, they add
 	// up to the pool.
 	Ledgers LedgerPair `json:"ledgers,omitzero"`
@@ -229,8 +229,8 @@ type Fairness struct {
 
 // LedgerPair has the ledgers of two arms, the means of their runs, in bytes by line. Both have the same lines.
 type LedgerPair struct {
-	A summary.Ledger `json:"a"`
-	B summary.Ledger `json:"b"`
+	A summary.Ledgers `json:"a"`
+	B summary.Ledgers `json:"b"`
 }
 
 // Order describes the order of the runs of a stratum.

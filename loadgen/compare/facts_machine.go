@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
@@ -45,10 +46,10 @@ func (f *factList) limits(word string, all []rundir.GPULimit) {
 func (f *factList) conditions(word string, memory *summary.Memory, thermal *summary.Thermal) {
 	if memory != nil && memory.LedgerAt != nil {
 		start := memory.LedgerAt.Start
-		if free, known := metric.FreeBytes(start); known {
+		if free, known := start.Free(); known {
 			f.number(word+FactMemFree, &free, memoryTolerance, "bytes")
 		}
-		if cache, known := start[metric.LinePageCache]; known {
+		if cache, known := start[ledger.PageCache]; known {
 			f.number(word+FactPageCache, &cache, memoryTolerance, "bytes")
 		}
 	}
@@ -96,14 +97,14 @@ func (r observed) furtherFacts(f *factList) {
 }
 
 // furtherLedgers returns the ledgers of these machines; nil without any.
-func (r observed) furtherLedgers() map[string]summary.Ledger {
-	var all map[string]summary.Ledger
+func (r observed) furtherLedgers() map[string]summary.Ledgers {
+	var all map[string]summary.Ledgers
 	for _, m := range r.further() {
 		if m.Memory == nil || m.Memory.LedgerAt == nil {
 			continue
 		}
 		if all == nil {
-			all = map[string]summary.Ledger{}
+			all = map[string]summary.Ledgers{}
 		}
 		all[m.Source] = *m.Memory.LedgerAt
 	}

@@ -115,7 +115,7 @@ func TestFindingsComeOfTheirCauses(t *testing.T) {
 		"memory without a ledger": {func(e *experiment) {
 			for i := range e.runs {
 				r := &e.runs[i]
-				r.Ledger = summary.Ledger{}
+				r.Ledger = summary.Ledgers{}
 				r.Metrics["memory_unavailable_peak_bytes"] = (60 + []float64{0, 0.1, 0.2, 0.3, 0.1, 0.3, 0, 0.2}[i]) * gib
 				if r.Labels["arm"] == "b" {
 					r.Metrics["memory_unavailable_peak_bytes"] += 20 * gib

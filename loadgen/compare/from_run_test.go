@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/enginelog"
@@ -48,7 +49,7 @@ func observedRun() summary.Run {
 	s.Latency = &summary.Latency{TTFT: &summary.Clocks{Send: d(.1), Intended: d(.2)}, TPOT: &summary.Clocks{Send: d(.01)}, E2E: &summary.Clocks{Intended: d(3)}}
 	s.Memory = &summary.Memory{
 		Origin: live, OccupiedWithoutKV: new(70. * gib), FreeAtKVSizing: new(49. * gib), EngineReported: &rundir.EngineReport{Peak: new(69. * gib), KV: new(44. * gib), Source: "a log"},
-		LedgerAt: &summary.Ledger{Start: map[string]float64{metric.LineFree: 100 * gib, metric.LinePageCache: 5 * gib}},
+		LedgerAt: &summary.Ledgers{Start: map[string]float64{ledger.Free: 100 * gib, ledger.PageCache: 5 * gib}},
 	}
 	s.KV = &summary.KV{CapacityBytes: new(44. * gib), Source: "a page"}
 	s.Thermal = &summary.Thermal{Origin: live, StartCelsius: new(40.), MaxCelsius: new(61.), EndCelsius: new(60.), ThrottleSeconds: map[string]float64{metric.ReasonSWPowerCap: 12}}
@@ -90,7 +91,7 @@ func TestARunIsComparedByWhatWasMeasured(t *testing.T) {
 	if len(o.EngineReported) != 0 || o.Mode != metric.ModeLive || o.Engine != "vllm" || o.Model != "m" || o.Host != "spark1" || o.Signals["ssd_rehydrate"] != "proven" {
 		t.Errorf("%+v", o)
 	}
-	if o.KV.OccupiedWithoutKVBytes == nil || *o.KV.OccupiedWithoutKVBytes != 70*gib || *o.KV.FreeAtSizingBytes != 49*gib || o.Ledger.Start[metric.LineFree] != 100*gib {
+	if o.KV.OccupiedWithoutKVBytes == nil || *o.KV.OccupiedWithoutKVBytes != 70*gib || *o.KV.FreeAtSizingBytes != 49*gib || o.Ledger.Start[ledger.Free] != 100*gib {
 		t.Errorf("%+v, %+v", o.KV, o.Ledger)
 	}
 }
@@ -397,16 +398,16 @@ func TestARunOnTwoMachinesIsComparedByBoth(t *testing.T) {
 	s.Together = &summary.Together{Hosts: []string{"spark1", "spark2"}, Joules: new(1300.), JoulesPerOutputToken: new(1.3)}
 	s.Machines = []summary.Machine{
 		{Origin: summary.Origin{Source: "spark1", Mode: metric.ModeLive}, Memory: s.Memory},
-		{Origin: live, Memory: &summary.Memory{Origin: live, LedgerAt: &summary.Ledger{Start: map[string]float64{metric.LineFree: 80 * gib}, Ready: map[string]float64{metric.LineAnon: gib}}},
+		{Origin: live, Memory: &summary.Memory{Origin: live, LedgerAt: &summary.Ledgers{Start: map[string]float64{ledger.Free: 80 * gib}, Ready: map[string]float64{ledger.Anon: gib}}},
 			Thermal: &summary.Thermal{Origin: live, StartCelsius: new(58.)}},
-		{Origin: summary.Origin{Source: "client", Mode: metric.ModeLive}, Memory: &summary.Memory{LedgerAt: &summary.Ledger{Ready: map[string]float64{metric.LineAnon: gib}}}},
+		{Origin: summary.Origin{Source: "client", Mode: metric.ModeLive}, Memory: &summary.Memory{LedgerAt: &summary.Ledgers{Ready: map[string]float64{ledger.Anon: gib}}}},
 	}
 	r.Manifest.Machines = append(r.Manifest.Machines, rundir.Machine{Source: "spark2", Host: map[string]string{"kernel": "6.11"}, GPUs: []map[string]string{{"driver_version": "570"}}})
 	o := compare.FromRun(r)
 	if o.Metrics["energy_joules"] != 1300 || o.Metrics["joules_per_output_token"] != 1.3 || o.Metrics["gpu_power_mean_watts"] != 130 {
 		t.Errorf("%v", o.Metrics)
 	}
-	if len(o.Ledgers) != 1 || o.Ledgers["spark2"].Ready[metric.LineAnon] != gib {
+	if len(o.Ledgers) != 1 || o.Ledgers["spark2"].Ready[ledger.Anon] != gib {
 		t.Errorf("ledgers %v", o.Ledgers)
 	}
 	facts := map[string]string{}

@@ -34,7 +34,7 @@ func TestTheLinesOfALedgerDifferenceAddUpToThatOfThePools(t *testing.T) {
 	if len(d) != 3 || d["anon"] <= 0 || sum != 0 {
 		t.Errorf("%v, in all %v", d, sum)
 	}
-	for arm, l := range map[string]summary.Ledger{"a": p.Ledgers.A, "b": p.Ledgers.B} {
+	for arm, l := range map[string]summary.Ledgers{"a": p.Ledgers.A, "b": p.Ledgers.B} {
 		pool := 0.0
 		for line, bytes := range l.Ready {
 			if pool += bytes; p.Ledgers.B.Ready[line]-p.Ledgers.A.Ready[line] != d[line] {
@@ -57,9 +57,9 @@ func TestTheLedgerDifferenceOfFurtherMachinesIsOfThoseThatBothArmsMeasured(t *te
 		}
 		e.run(arm, map[string]float64{figure.OutputTokensPerSecond: 100 + float64(i)}, func(r *compare.Run) {
 			r.Ledger.Ready = map[string]float64{"page_cache": 1 * gib}
-			r.Ledgers = map[string]summary.Ledger{"spark-2": {Ready: map[string]float64{"page_cache": page * gib}}}
+			r.Ledgers = map[string]summary.Ledgers{"spark-2": {Ready: map[string]float64{"page_cache": page * gib}}}
 			if arm == "b" {
-				r.Ledgers["spark-3"] = summary.Ledger{Ready: map[string]float64{"page_cache": gib}}
+				r.Ledgers["spark-3"] = summary.Ledgers{Ready: map[string]float64{"page_cache": gib}}
 			}
 		})
 	}

@@ -84,13 +84,11 @@ func (c *collection) further(run string, o compare.Run, s summary.Summary) {
 }
 
 // ledger adds the lines of a ledger at its moments, with the given labels first.
-func (c *collection) ledger(family *metric.Gauge, at summary.Ledger, labels ...string) {
-	for _, moment := range []struct {
-		name  string
-		lines map[string]float64
-	}{{metric.MomentStart, at.Start}, {metric.MomentReady, at.Ready}, {metric.MomentPeak, at.Peak}} {
-		for _, line := range firstKeys(moment.lines, mostLines) {
-			c.add(family, moment.lines[line], with(labels, moment.name, shown(line))...)
+func (c *collection) ledger(family *metric.Gauge, at summary.Ledgers, labels ...string) {
+	for _, at := range at.Moments() {
+		lines := *at.Ledger
+		for _, line := range firstKeys(lines, mostLines) {
+			c.add(family, lines[line], with(labels, at.Moment, shown(line))...)
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/figure"
 )
@@ -33,7 +33,7 @@ func full(t testing.TB) *bench {
 			o.Metrics[m.Name] = float64(100*(n+1) + i%7)
 		}
 		for _, lines := range []map[string]float64{s.Memory.LedgerAt.Start, s.Memory.LedgerAt.Ready, s.Memory.LedgerAt.Peak} {
-			for _, line := range metric.LedgerLines() {
+			for _, line := range ledger.Names() {
 				lines[line] += float64(i)
 			}
 		}

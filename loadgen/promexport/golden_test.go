@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/enginelog"
@@ -72,22 +73,22 @@ func wholeSummary() summary.Summary {
 
 // ledgersOf are those of a run that began with so many GiB of page cache: what the engine finds free is less
 // by them, and so is what it takes.
-func ledgersOf(cache float64) summary.Ledger {
-	return summary.Ledger{Start: ledgerOf(0, cache, 110-cache), Ready: ledgerOf(104-cache, cache, 4.5), Peak: ledgerOf(104.5-cache, cache, 3.5)}
+func ledgersOf(cache float64) summary.Ledgers {
+	return summary.Ledgers{Start: ledgerOf(0, cache, 110-cache), Ready: ledgerOf(104-cache, cache, 4.5), Peak: ledgerOf(104.5-cache, cache, 3.5)}
 }
 
 // ledgerOf is a pool of 119.71 GiB of which processes hold so many of the GPU, and so many are cache and free.
 func ledgerOf(held, cache, free float64) map[string]float64 {
 	lines := map[string]float64{
-		metric.LineGPUProcess: held, metric.LineFree: free, metric.LineAnon: 4, metric.LinePageCache: cache, metric.LineManaged: 0.25,
-		metric.LineSlabUnreclaimable: 0.5, metric.LinePageTables: 0.25,
+		ledger.GPUProcess: held, ledger.Free: free, ledger.Anon: 4, ledger.PageCache: cache, ledger.Managed: 0.25,
+		ledger.SlabUnreclaimable: 0.5, ledger.PageTables: 0.25,
 	}
 	rest := 119.71
 	for line, size := range lines {
 		rest -= size
 		lines[line] = size * gib
 	}
-	lines[metric.LineUnattributed] = rest * gib
+	lines[ledger.Unattributed] = rest * gib
 	return lines
 }
 

@@ -43,7 +43,7 @@ func plainRun(t *testing.T, out string, i int, change func(*rundir.Manifest, *su
 	m.Labels, s.Labels = labels, labels
 	m.Scenario, s.Scenario = "standard", "standard"
 	line := map[string]float64{"free": float64(i)}
-	s.Memory.LedgerAt = &summary.Ledger{Start: line, Ready: line, Peak: line}
+	s.Memory.LedgerAt = &summary.Ledgers{Start: line, Ready: line, Peak: line}
 	s.Memory.UnavailablePeak = new(float64(int64(100+3*(i%2)+i)) * (1 << 30))
 	change(&m, &s)
 	if err := errors.Join(f.WriteJSON(rundir.ManifestFile, m), f.WriteJSON(rundir.SummaryFile, s)); err != nil {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+
+	"github.com/umascope/umascope/exporter/ledger"
 )
 
 //go:embed page.html style.css live.js tip.js
@@ -30,8 +32,17 @@ var templates = sync.OnceValues(func() (*template.Template, error) {
 		return nil, err
 	}
 	return template.New("render").Funcs(template.FuncMap{"tipHash": tipHash, "pathParts": pathParts}).Parse(
-		`{{define "style"}}<style>` + "\n" + string(style) + `</style>{{end}}{{define "tip"}}<script>` + script + "</script>{{end}}" + string(page))
+		`{{define "style"}}<style>` + "\n" + string(style) + bandColours() + `</style>{{end}}{{define "tip"}}<script>` + script + "</script>{{end}}" + string(page))
 })
+
+// bandColours returns a variable of the style sheet for each band of the ledger.
+func bandColours() string {
+	rule := ":root {"
+	for _, band := range ledger.Bands() {
+		rule += " --" + band.Name + ": " + band.Colour + ";"
+	}
+	return rule + " }\n"
+}
 
 // tipScript returns the script of tips as it is in a page: html/template leaves out comments.
 var tipScript = sync.OnceValues(func() (string, error) {

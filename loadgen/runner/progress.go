@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/summary"
@@ -105,9 +106,9 @@ type Machine struct {
 	// KVCacheBytes is the size of the KV cache by the engine's own figure.
 	KVCacheBytes *float64 `json:"kv_cache_bytes,omitempty"`
 	// LedgerBytes are the lines of the memory ledger, which add up to the pool.
-	LedgerBytes map[string]float64 `json:"ledger_bytes,omitempty"`
-	GPUCelsius  *float64           `json:"gpu_celsius,omitempty"` // of the hottest GPU
-	GPUWatts    *float64           `json:"gpu_watts,omitempty"`   // of all GPUs
+	LedgerBytes ledger.Ledger `json:"ledger_bytes,omitempty"`
+	GPUCelsius  *float64      `json:"gpu_celsius,omitempty"` // of the hottest GPU
+	GPUWatts    *float64      `json:"gpu_watts,omitempty"`   // of all GPUs
 }
 
 // Kinds of series.

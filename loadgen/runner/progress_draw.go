@@ -10,6 +10,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/render"
@@ -365,14 +366,10 @@ func watts(v float64) string { return format.Digits(v) + " W" }
 // memory draws the ledger as a bar of so many columns, and names its bands, which add up to the pool. The bar leaves out
 // a negative remainder.
 func (m Machine) memory(columns int) (bar []render.Span, legend [][]render.Span) {
-	var bands []metric.LedgerBand
+	var bands []ledger.Band
 	sizes, sum := map[string]float64{}, 0.0
-	for _, band := range metric.LedgerBands() {
-		bytes := 0.0
-		for _, line := range band.Lines {
-			bytes += m.LedgerBytes[line]
-		}
-		if bytes != 0 {
+	for _, band := range ledger.Bands() {
+		if bytes := band.Bytes(m.LedgerBytes); bytes != 0 {
 			bands, sizes[band.Name], sum = append(bands, band), bytes, sum+max(bytes, 0)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/render"
@@ -34,7 +35,7 @@ func goldenProgress() Progress {
 		ChunkGap: &Latencies{Phase: &Quantiles{35000, .0211, .0389}},
 		Machines: []Machine{{
 			Host: "spark-1", Mode: metric.ModeSimulated, PoolBytes: new(121.5 * gib), OccupiedBytes: new(101.5 * gib), AvailableBytes: new(48.0 * gib), KVCacheBytes: new(32.0 * gib),
-			LedgerBytes: map[string]float64{metric.LineGPUProcess: 62 * gib, metric.LineAnon: 8 * gib, metric.LineKernelStack: gib / 4, metric.LinePercpu: gib / 4, metric.LinePageCache: 31.5 * gib, metric.LineUnattributed: -.5 * gib, metric.LineFree: 20 * gib},
+			LedgerBytes: map[string]float64{ledger.GPUProcess: 62 * gib, ledger.Anon: 8 * gib, ledger.KernelStack: gib / 4, ledger.Percpu: gib / 4, ledger.PageCache: 31.5 * gib, ledger.Unattributed: -.5 * gib, ledger.Free: 20 * gib},
 			GPUCelsius:  new(64.0), GPUWatts: new(48.2),
 		}},
 		Series: &Series{Kind: SeriesCampaign, Name: "native-container", Number: 5, Of: 12, EndsAt: new(progressAt.Add(41*time.Minute + 12*time.Second)), Results: "3 finished, 1 invalid", Runs: []SeriesRun{
@@ -113,7 +114,7 @@ func TestNoTextBreaksADrawing(t *testing.T) {
 }
 
 func TestARunOfWhichNothingIsKnownYetIsDrawn(t *testing.T) {
-	for _, p := range []Progress{{}, {State: rundir.StateRunning, Run: "r", Phase: rundir.PhaseMeasure, Requests: &RequestCounts{}}, {Waiting: "a pause", Series: &Series{}}, {Machines: []Machine{{Host: "h"}, {LedgerBytes: map[string]float64{metric.LineUnattributed: -1}}}}} {
+	for _, p := range []Progress{{}, {State: rundir.StateRunning, Run: "r", Phase: rundir.PhaseMeasure, Requests: &RequestCounts{}}, {Waiting: "a pause", Series: &Series{}}, {Machines: []Machine{{Host: "h"}, {LedgerBytes: map[string]float64{ledger.Unattributed: -1}}}}} {
 		if got := drawn(p.Draw(80), false); strings.Contains(got, "NaN") || strings.Contains(got, "%!") {
 			t.Error(got)
 		}
@@ -134,7 +135,7 @@ func TestTheBandsOfMemoryFillTheBar(t *testing.T) {
 func TestNoFigureIsCutOff(t *testing.T) {
 	p := goldenProgress()
 	p.Requests.FailedBy = map[openai.Status]int64{openai.StatusTimeout: 111, openai.StatusHTTP: 222, openai.StatusTruncated: 333, openai.StatusConnect: 444}
-	p.Machines[0].LedgerBytes[metric.LineManaged] = 151 << 20
+	p.Machines[0].LedgerBytes[ledger.Managed] = 151 << 20
 	got := strings.Join(strings.Fields(drawn(p.Draw(leastColumns), false)), " ")
 	for _, want := range []string{"444 connect, 222 http, 111 timeout, 333 truncated", "▓ 151 MiB", "= 31.5 GiB"} {
 		if !strings.Contains(got, want) {

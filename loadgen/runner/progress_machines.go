@@ -3,6 +3,7 @@ package runner
 import (
 	"slices"
 
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -21,7 +22,7 @@ func (s *Capture) machines() []Machine {
 	})
 	for i := range all {
 		m := &all[i]
-		if free, known := metric.FreeBytes(m.LedgerBytes); known && m.PoolBytes != nil {
+		if free, known := m.LedgerBytes.Free(); known && m.PoolBytes != nil {
 			m.OccupiedBytes = new(*m.PoolBytes - free)
 		}
 	}
@@ -45,7 +46,7 @@ func (m *Machine) take(family string, labels map[string]string, value float64) {
 		m.AvailableBytes = &value
 	case metric.MemoryLedgerBytes.Def().Name:
 		if m.LedgerBytes == nil {
-			m.LedgerBytes = map[string]float64{}
+			m.LedgerBytes = ledger.Ledger{}
 		}
 		m.LedgerBytes[labels[string(metric.LabelLine)]] = value
 	case metric.EngineKVCapacityBytes.Def().Name:

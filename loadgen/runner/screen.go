@@ -2,8 +2,11 @@ package runner
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/loadgen/render"
 )
 
@@ -73,11 +76,48 @@ func (s *screen) write(text *strings.Builder, line []render.Span) {
 }
 
 // styleCode returns the parameters of SGR (ECMA-48) of a style: the colours of the user's theme, and of bands of memory
-// those of the 256 colours that are nearest to the page's, which fill the cell.
+// those of the ledger, which fill the cell where the band occupies memory.
 func styleCode(style string) string {
-	return map[string]string{
-		"strong": "1", "soft": "2", "good": "32", "bad": "31", "note": "33", "c0": "34",
-		"band-gpu": "38;5;32;48;5;32", "band-managed": "38;5;74;48;5;74", "band-anon": "38;5;166;48;5;166", "band-shmem": "38;5;175;48;5;175",
-		"band-huge": "38;5;227;48;5;227", "band-kernel": "38;5;36;48;5;36", "band-cache": "38;5;178;48;5;178", "band-free": "2", "band-rest": "2",
-	}[style]
+	if name, isBand := strings.CutPrefix(style, "band-"); isBand {
+		return bandCode(name)
+	}
+	return map[string]string{"strong": "1", "soft": "2", "good": "32", "bad": "31", "note": "33", "c0": "34"}[style]
+}
+
+func bandCode(name string) string {
+	for _, band := range ledger.Bands() {
+		switch colour := nearestOf256(band.Colour); {
+		case band.Name != name:
+		case slices.Contains(band.Lines, ledger.Free), slices.Contains(band.Lines, ledger.Unattributed):
+			return fmt.Sprintf("38;5;%d", colour)
+		default:
+			return fmt.Sprintf("38;5;%d;48;5;%d", colour, colour)
+		}
+	}
+	return ""
+}
+
+// nearestOf256 returns the number of the colour that is nearest to #rrggbb, among the 6 x 6 x 6 colours and 24 greys that
+// xterm's 256 colours add to those of the theme.
+func nearestOf256(colour string) int {
+	var rgb [3]int
+	fmt.Sscanf(colour, "#%02x%02x%02x", &rgb[0], &rgb[1], &rgb[2])
+	nearest, least := 0, math.MaxInt
+	try := func(number int, of [3]int) {
+		distance := 0
+		for i := range rgb {
+			distance += (rgb[i] - of[i]) * (rgb[i] - of[i])
+		}
+		if distance < least {
+			nearest, least = number, distance
+		}
+	}
+	levels := [...]int{0, 95, 135, 175, 215, 255}
+	for i := range 216 {
+		try(16+i, [3]int{levels[i/36], levels[i/6%6], levels[i%6]})
+	}
+	for i := range 24 {
+		try(232+i, [3]int{8 + 10*i, 8 + 10*i, 8 + 10*i})
+	}
+	return nearest
 }

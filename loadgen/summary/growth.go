@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/stats"
@@ -48,7 +49,7 @@ const (
 
 // Names of Growth.Quantity.
 const (
-	growthUnattributed = metric.LineUnattributed
+	growthUnattributed = ledger.Unattributed
 	growthGPUHeld      = "gpu_held"
 )
 
@@ -64,7 +65,7 @@ func (r *reading) growth() []Growth {
 		quantity string
 		at       func(ns int64) (float64, bool)
 	}{
-		{growthUnattributed, func(ns int64) (float64, bool) { return r.ledgerLine(metric.LineUnattributed, ns) }},
+		{growthUnattributed, func(ns int64) (float64, bool) { return r.ledgerLine(ledger.Unattributed, ns) }},
 		{growthGPUHeld, func(ns int64) (float64, bool) { return r.total(metric.GPUMemoryHeldBytes, ns) }},
 	} {
 		var moments, values []float64

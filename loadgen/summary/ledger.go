@@ -1,17 +1,38 @@
 package summary
 
-// Ledger has bytes by line of the memory ledger at three moments of a run: before the engine started, when it was ready,
-// and when least memory was available; nil where it was not observed.
-type Ledger struct {
-	Start map[string]float64 `json:"start,omitempty"`
-	Ready map[string]float64 `json:"ready,omitempty"`
-	Peak  map[string]float64 `json:"peak,omitempty"`
+import (
+	"github.com/umascope/umascope/exporter/ledger"
+	"github.com/umascope/umascope/exporter/metric"
+)
+
+// Ledgers has the ledger of a machine at three moments of a run: before the engine started, when it was ready, and when
+// least memory was available; nil where it was not observed.
+type Ledgers struct {
+	Start ledger.Ledger `json:"start,omitempty"`
+	Ready ledger.Ledger `json:"ready,omitempty"`
+	Peak  ledger.Ledger `json:"peak,omitempty"`
 }
 
 // Empty reports whether nothing was observed at any moment.
-func (l Ledger) Empty() bool { return len(l.Start)+len(l.Ready)+len(l.Peak) == 0 }
+func (l Ledgers) Empty() bool { return len(l.Start)+len(l.Ready)+len(l.Peak) == 0 }
 
-// Moments returns the lines at the three moments, in order.
-func (l *Ledger) Moments() [3]*map[string]float64 {
-	return [...]*map[string]float64{&l.Start, &l.Ready, &l.Peak}
+// MomentLedger is the ledger at a moment, with the name that the moment has in the vocabulary.
+type MomentLedger struct {
+	Moment string
+	*ledger.Ledger
+}
+
+// Moments returns the ledgers at the three moments, in order.
+func (l *Ledgers) Moments() [3]MomentLedger {
+	return [...]MomentLedger{{metric.MomentStart, &l.Start}, {metric.MomentReady, &l.Ready}, {metric.MomentPeak, &l.Peak}}
+}
+
+// Minus returns how much more each line has than in other ledgers at the same moment, of the lines that both have.
+func (l Ledgers) Minus(other Ledgers) Ledgers {
+	var difference Ledgers
+	from, to := other.Moments(), difference.Moments()
+	for i, at := range l.Moments() {
+		*to[i].Ledger = at.Minus(*from[i].Ledger)
+	}
+	return difference
 }

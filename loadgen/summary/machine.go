@@ -57,7 +57,7 @@ type Memory struct {
 	GPUHeldPeak *float64 `json:"gpu_held_peak_bytes,omitempty"`
 	// LedgerAt is the ledger at three moments: before the engine was started, if the run began that early; when it was
 	// ready and before the first request; and when least memory was available.
-	LedgerAt *Ledger `json:"ledger_at,omitempty"`
+	LedgerAt *Ledgers `json:"ledger_at,omitempty"`
 	// EngineReported has the figures that the engine reported, which share no row with measured ones.
 	EngineReported *rundir.EngineReport `json:"engine_reported,omitempty"`
 }

@@ -1,23 +1,16 @@
 package summary
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
-	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/ledger"
 )
-
-// MemoryLine is a part of the pool. Bytes are negative where the parts that were read add up to more than the pool.
-type MemoryLine struct {
-	Name  string
-	Bytes float64
-}
 
 // MemorySplit is the pool at one moment in lines that add up to it, the largest first.
 type MemorySplit struct {
 	Moment string
-	Lines  []MemoryLine
+	Lines  []ledger.Line
 	// Partial is true if the pool is unknown: the size of the rest was not recorded.
 	Partial bool
 }
@@ -46,12 +39,12 @@ func (m *Memory) Splits(kv *KV) []MemorySplit {
 	var all []MemorySplit
 	add := func(moment, name string, bytes *float64, rest string) {
 		if bytes != nil {
-			all = append(all, m.split(moment, rest, MemoryLine{name, *bytes}))
+			all = append(all, m.split(moment, rest, ledger.Line{Name: name, Bytes: *bytes}))
 		}
 	}
 	add("KV cache sized", LineFree, m.FreeAtKVSizing, LineOccupied)
 	if without := m.OccupiedWithoutKV; without != nil && kv != nil && kv.CapacityBytes != nil {
-		all = append(all, m.split("engine ready", LineFree, MemoryLine{LineOccupiedWithoutKV, *without}, MemoryLine{LineKVCache, *kv.CapacityBytes}))
+		all = append(all, m.split("engine ready", LineFree, ledger.Line{Name: LineOccupiedWithoutKV, Bytes: *without}, ledger.Line{Name: LineKVCache, Bytes: *kv.CapacityBytes}))
 	} else {
 		add("engine ready", LineFree, m.FreeWhenReady(), LineOccupied)
 	}
@@ -64,30 +57,28 @@ func (m *Memory) Splits(kv *KV) []MemorySplit {
 }
 
 // split returns these lines and the rest of the pool.
-func (m *Memory) split(moment, rest string, lines ...MemoryLine) MemorySplit {
+func (m *Memory) split(moment, rest string, lines ...ledger.Line) MemorySplit {
 	left := *m.Pool
 	for _, line := range lines {
 		left -= line.Bytes
 	}
-	lines = append(lines, MemoryLine{rest, left})
-	slices.SortStableFunc(lines, func(a, b MemoryLine) int { return cmp.Compare(b.Bytes, a.Bytes) })
-	return MemorySplit{Moment: moment, Lines: lines}
+	lines = append(lines, ledger.Line{Name: rest, Bytes: left})
+	return MemorySplit{Moment: moment, Lines: ledger.BySize(lines)}
 }
 
 // partialSplits returns the splits of an unknown pool.
 func (m *Memory) partialSplits(kv *KV) []MemorySplit {
 	var all []MemorySplit
-	add := func(moment string, lines ...MemoryLine) {
+	add := func(moment string, lines ...ledger.Line) {
 		if len(lines) > 0 {
-			slices.SortStableFunc(lines, func(a, b MemoryLine) int { return cmp.Compare(b.Bytes, a.Bytes) })
-			all = append(all, MemorySplit{moment, lines, true})
+			all = append(all, MemorySplit{moment, ledger.BySize(lines), true})
 		}
 	}
-	known := func(name string, bytes *float64) []MemoryLine {
+	known := func(name string, bytes *float64) []ledger.Line {
 		if bytes == nil {
 			return nil
 		}
-		return []MemoryLine{{name, *bytes}}
+		return []ledger.Line{{Name: name, Bytes: *bytes}}
 	}
 	add("KV cache sized", known(LineFree, m.FreeAtKVSizing)...)
 	ready := slices.Concat(known(LineOccupiedWithoutKV, m.OccupiedWithoutKV), known(LineFree, m.FreeWhenReady()))
@@ -108,8 +99,8 @@ func (m *Memory) GPUHeldInPool() bool {
 	if m.LedgerAt == nil {
 		return false
 	}
-	for _, lines := range []map[string]float64{m.LedgerAt.Start, m.LedgerAt.Ready, m.LedgerAt.Peak} {
-		if _, there := lines[metric.LineGPUProcess]; there {
+	for _, at := range m.LedgerAt.Moments() {
+		if _, there := (*at.Ledger)[ledger.GPUProcess]; there {
 			return true
 		}
 	}
@@ -121,7 +112,7 @@ func (m *Memory) FreeWhenReady() *float64 {
 	if m.LedgerAt == nil {
 		return nil
 	}
-	if bytes, known := metric.FreeBytes(m.LedgerAt.Ready); known {
+	if bytes, known := m.LedgerAt.Ready.Free(); known {
 		return &bytes
 	}
 	return nil
@@ -133,18 +124,13 @@ const LineNotRecorded = "not recorded"
 // LedgerLines returns the lines of the ledger at a moment, in the order of the vocabulary. They add up to the pool,
 // where that is known: the bytes of lines that telemetry did not keep, because of a series limit for instance, are a
 // line of their own.
-func (m *Memory) LedgerLines(at map[string]float64) []MemoryLine {
-	var lines []MemoryLine
-	sum := 0.0
-	for _, name := range metric.InLedgerOrder(at) {
-		lines = append(lines, MemoryLine{name, at[name]})
-		sum += at[name]
-	}
+func (m *Memory) LedgerLines(at ledger.Ledger) []ledger.Line {
+	lines := at.Lines()
 	if m.Pool == nil || len(lines) == 0 {
 		return lines
 	}
-	if rest := *m.Pool - sum; math.Abs(rest) >= 1 {
-		lines = append(lines, MemoryLine{LineNotRecorded, rest})
+	if rest := *m.Pool - ledger.Sum(lines); math.Abs(rest) >= 1 {
+		lines = append(lines, ledger.Line{Name: LineNotRecorded, Bytes: rest})
 	}
 	return lines
 }

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/loadgen/summary/testrun"
 )
 
 // addUp holds that lines add up to the pool to the byte.
-func addUp(t *testing.T, moment string, lines []MemoryLine, pool float64) {
+func addUp(t *testing.T, moment string, lines []ledger.Line, pool float64) {
 	t.Helper()
 	sum := 0.0
 	for _, line := range lines {
@@ -36,7 +36,7 @@ func TestTheLinesOfEveryMomentAddUpToThePool(t *testing.T) {
 		if d := sum - *s.Memory.Pool; d < -1 || d > 1 { // what the page has is no whole number of bytes
 			t.Errorf("%s: the lines are %v of a pool of %v", split.Moment, sum, *s.Memory.Pool)
 		}
-		if !slices.IsSortedFunc(split.Lines, func(a, b MemoryLine) int { return int(b.Bytes - a.Bytes) }) {
+		if !slices.IsSortedFunc(split.Lines, func(a, b ledger.Line) int { return int(b.Bytes - a.Bytes) }) {
 			t.Errorf("%s: not by size: %v", split.Moment, split.Lines)
 		}
 	}
@@ -49,7 +49,7 @@ func TestTheLinesOfEveryMomentAddUpToThePool(t *testing.T) {
 func TestLinesAreByWordsAndBySize(t *testing.T) {
 	m := &Memory{
 		Pool: new(100.), OccupiedWithoutKV: new(30.), FreeAtKVSizing: new(70.), UnavailablePeak: new(80.), OccupiedPeak: new(95.), GPUHeldPeak: new(60.),
-		LedgerAt: &Ledger{Ready: map[string]float64{metric.LineGPUProcess: 50, metric.LineFree: 20}},
+		LedgerAt: &Ledgers{Ready: map[string]float64{ledger.GPUProcess: 50, ledger.Free: 20}},
 	}
 	text := func(splits []MemorySplit) string {
 		var b strings.Builder
@@ -85,7 +85,7 @@ most GPU-held: GPU-held 60 not GPU-held 40
 		"GPU memory is not in the pool": {&Memory{Pool: new(100.), UnavailablePeak: new(10.), GPUHeldPeak: new(600.)}, &KV{CapacityBytes: new(500.)}, "least available: available 90 unavailable 10\n"},
 		"the pool is not known": {&Memory{
 			OccupiedWithoutKV: new(30.), FreeAtKVSizing: new(70.), UnavailablePeak: new(80.), CUDAFreeMin: new(5.), GPUHeldPeak: new(60.),
-			LedgerAt: &Ledger{Ready: map[string]float64{metric.LineGPUProcess: 50}},
+			LedgerAt: &Ledgers{Ready: map[string]float64{ledger.GPUProcess: 50}},
 		}, &KV{CapacityBytes: new(50.)}, `KV cache sized: free 70 and the rest
 engine ready: KV cache 50 occupied without KV cache 30 and the rest
 least available: unavailable 80 and the rest
@@ -105,14 +105,14 @@ func TestTheLedgerAddsUpWithoutLinesThatWereNotRecorded(t *testing.T) {
 	m := &Memory{Pool: new(100.)}
 	for name, test := range map[string]struct {
 		at   map[string]float64
-		want []MemoryLine
+		want []ledger.Line
 	}{
-		"all lines": {map[string]float64{metric.LineFree: 60, metric.LineGPUProcess: 45, metric.LineUnattributed: -5},
-			[]MemoryLine{{metric.LineGPUProcess, 45}, {metric.LineUnattributed, -5}, {metric.LineFree, 60}}},
-		"lost lines": {map[string]float64{metric.LineFree: 60, metric.LineAnon: 15},
-			[]MemoryLine{{metric.LineAnon, 15}, {metric.LineFree, 60}, {LineNotRecorded, 25}}},
-		"a line of another version": {map[string]float64{"tpu": 40, metric.LineFree: 60},
-			[]MemoryLine{{metric.LineFree, 60}, {"tpu", 40}}},
+		"all lines": {map[string]float64{ledger.Free: 60, ledger.GPUProcess: 45, ledger.Unattributed: -5},
+			[]ledger.Line{{Name: ledger.GPUProcess, Bytes: 45}, {Name: ledger.Unattributed, Bytes: -5}, {Name: ledger.Free, Bytes: 60}}},
+		"lost lines": {map[string]float64{ledger.Free: 60, ledger.Anon: 15},
+			[]ledger.Line{{Name: ledger.Anon, Bytes: 15}, {Name: ledger.Free, Bytes: 60}, {Name: LineNotRecorded, Bytes: 25}}},
+		"a line of another version": {map[string]float64{"tpu": 40, ledger.Free: 60},
+			[]ledger.Line{{Name: ledger.Free, Bytes: 60}, {Name: "tpu", Bytes: 40}}},
 	} {
 		got := m.LedgerLines(test.at)
 		if !slices.Equal(got, test.want) {
@@ -134,7 +134,7 @@ func FuzzLinesOfSplitsAddUpToThePool(f *testing.F) {
 		bytes := func(n int64) *float64 { return new(float64(n % (1 << 48))) } // sums of these are exact
 		m := &Memory{
 			Pool: bytes(pool), OccupiedWithoutKV: bytes(without), UnavailablePeak: bytes(unavailable), OccupiedPeak: bytes(unavailable), FreeAtKVSizing: bytes(kv),
-			GPUHeldPeak: bytes(held), LedgerAt: &Ledger{Ready: map[string]float64{metric.LineGPUProcess: 0}},
+			GPUHeldPeak: bytes(held), LedgerAt: &Ledgers{Ready: map[string]float64{ledger.GPUProcess: 0}},
 		}
 		splits := m.Splits(&KV{CapacityBytes: bytes(kv)})
 		if len(splits) != 5 {
@@ -142,7 +142,7 @@ func FuzzLinesOfSplitsAddUpToThePool(f *testing.F) {
 		}
 		for _, split := range splits {
 			addUp(t, split.Moment, split.Lines, *m.Pool)
-			if !slices.IsSortedFunc(split.Lines, func(a, b MemoryLine) int { return cmp.Compare(b.Bytes, a.Bytes) }) {
+			if !slices.IsSortedFunc(split.Lines, func(a, b ledger.Line) int { return cmp.Compare(b.Bytes, a.Bytes) }) {
 				t.Errorf("%s: not by size: %v", split.Moment, split.Lines)
 			}
 		}

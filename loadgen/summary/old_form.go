@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -92,19 +93,14 @@ func (r *Run) readPools() {
 
 // poolOf returns the sum of the lines at the first moment that has all; nil without one. The line unattributed is the
 // last that a series limit drops.
-func poolOf(at *Ledger) *float64 {
+func poolOf(at *Ledgers) *float64 {
 	if at == nil {
 		return nil
 	}
-	for _, lines := range []map[string]float64{at.Ready, at.Peak, at.Start} {
-		if _, whole := lines[metric.LineUnattributed]; !whole {
-			continue
+	for _, lines := range []ledger.Ledger{at.Ready, at.Peak, at.Start} {
+		if lines.Whole() {
+			return new(lines.Sum())
 		}
-		sum := 0.0
-		for _, bytes := range lines {
-			sum += bytes
-		}
-		return &sum
 	}
 	return nil
 }

@@ -1,6 +1,9 @@
 package summary
 
-import "github.com/umascope/umascope/exporter/metric"
+import (
+	"github.com/umascope/umascope/exporter/ledger"
+	"github.com/umascope/umascope/exporter/metric"
+)
 
 func (r *reading) memory() *Memory {
 	m := Memory{Origin: r.Origin, OccupiedWithoutKV: r.occupiedWithoutKV(), FreeAtKVSizing: r.freeAtKVSizing()}
@@ -13,7 +16,7 @@ func (r *reading) memory() *Memory {
 				peakNS = ns
 			}
 		}
-		if free, ok := metric.FreeBytes(r.ledger(ns)); ok && known {
+		if free, ok := r.ledger(ns).Free(); ok && known {
 			keepIf(&m.OccupiedPeak, pool-free, 1)
 		}
 		if free, ok := r.total(metric.MemoryCUDAFreeBytes, ns); ok {
@@ -42,8 +45,8 @@ func (r *reading) pool() *float64 {
 }
 
 // ledgerAt reads the ledger at its three moments.
-func (r *reading) ledgerAt(peakNS int64) *Ledger {
-	var at Ledger
+func (r *reading) ledgerAt(peakNS int64) *Ledgers {
+	var at Ledgers
 	if phase, known := r.startPhase(); known {
 		at.Start = r.ledgerAtStartOf(phase)
 	}
@@ -97,7 +100,7 @@ func starting(phase string) bool {
 	return phase == metric.PhaseBefore || phase == metric.PhaseCooldown || phase == metric.PhaseStart || phase == metric.PhaseLoad
 }
 
-func (r *reading) ledgerAtStartOf(phase string) map[string]float64 {
+func (r *reading) ledgerAtStartOf(phase string) ledger.Ledger {
 	ns, ok := r.startOf(phase)
 	if !ok {
 		return nil
@@ -124,12 +127,12 @@ func (r *reading) ledgerLine(line string, ns int64) (float64, bool) {
 	return 0, false
 }
 
-func (r *reading) ledger(ns int64) map[string]float64 {
-	var lines map[string]float64
+func (r *reading) ledger(ns int64) ledger.Ledger {
+	var lines ledger.Ledger
 	for _, series := range r.source.Find(metric.MemoryLedgerBytes) {
 		if v, ok := series.At(ns); ok {
 			if lines == nil {
-				lines = map[string]float64{}
+				lines = ledger.Ledger{}
 			}
 			lines[series.Labels[string(metric.LabelLine)]] = v
 		}

@@ -95,7 +95,7 @@ func (d design) run(i int, arm string, s Start) compare.Run {
 		Labels: map[string]string{"arm": arm}, WorkloadSHA256: "w", StartedAt: at, EndedAt: at.Add(4 * time.Second), BootID: "b",
 		Valid: i+1 != d.invalid, Mode: "simulated", Simulated: true,
 		Metrics: map[string]float64{figure.MemoryOccupiedWithoutKV: seen, figure.KVCapacity: kv, figure.MemoryOccupiedWhenReady: seen + kv, figure.OutputTokensPerSecond: 120 + math.Sin(float64(3*i))},
-		Ledger:  summary.Ledger{Start: map[string]float64{"page_cache": cache / 2, "free": 121.7*gib - cache/2, "anon": 4 * gib}, Ready: ledger(24*gib + kv), Peak: ledger(26*gib + kv)},
+		Ledger:  summary.Ledgers{Start: map[string]float64{"page_cache": cache / 2, "free": 121.7*gib - cache/2, "anon": 4 * gib}, Ready: ledger(24*gib + kv), Peak: ledger(26*gib + kv)},
 		KV:      compare.KV{CapacityBytes: &kv, OccupiedWithoutKVBytes: &seen},
 	}
 	if !r.Valid {

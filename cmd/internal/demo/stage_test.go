@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/umascope/umascope/exporter"
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -172,9 +173,9 @@ func (s *stage) agrees(t *testing.T, p page) {
 		least      int64 // of the engine
 		mostOthers int64 // what services have beside it
 	}{
-		{metric.LineGPUProcess, a.deviceBytes + a.pinnedBytes + a.kvBytes, gib / 4},
-		{metric.LineShmem, a.shmemBytes, gib / 4},
-		{metric.LinePageCache, cached, gib},
+		{ledger.GPUProcess, a.deviceBytes + a.pinnedBytes + a.kvBytes, gib / 4},
+		{ledger.Shmem, a.shmemBytes, gib / 4},
+		{ledger.PageCache, cached, gib},
 	} {
 		shown := int64(p.must(t, metric.MemoryLedgerBytes, "line="+line.name))
 		if shown < line.least || shown > line.least+line.mostOthers {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/figure"
@@ -175,11 +176,11 @@ func runsBeginAlike(t *testing.T, seeds []uint64) {
 	always(t, "the true difference of the KV cache in its interval", count(made, func(c finding) bool { return holds(c.kv.CI95, c.trueKV) }), n)
 	never(t, "less memory, or a larger KV cache", count(made, func(c finding) bool { return c.memory.Verdict == compare.Better || c.kv.Verdict == compare.Better }), n)
 
-	always(t, "the page cache is what has grown most", count(made, func(c finding) bool { return mostGrown(c.ledger()) == metric.LinePageCache }), n)
-	often(t, "by as much as the accounts say", count(made, func(c finding) bool { return within(c.ledger()[metric.LinePageCache], c.trueCache, 2*gib) }), n, 0.95)
+	always(t, "the page cache is what has grown most", count(made, func(c finding) bool { return mostGrown(c.ledger()) == ledger.PageCache }), n)
+	often(t, "by as much as the accounts say", count(made, func(c finding) bool { return within(c.ledger()[ledger.PageCache], c.trueCache, 2*gib) }), n, 0.95)
 	always(t, "shared memory by what the container has", count(made, sharedMemoryIsRight), n)
 	always(t, "the GPU is not blamed: it holds less by the KV cache that is missing", count(made, func(c finding) bool {
-		held := c.ledger()[metric.LineGPUProcess]
+		held := c.ledger()[ledger.GPUProcess]
 		return held < 0 && within(held, c.trueKV, gib)
 	}), n)
 }
@@ -201,7 +202,7 @@ func mostGrown(lines map[string]float64) string {
 }
 
 func sharedMemoryIsRight(c finding) bool {
-	return within(c.ledger()[metric.LineShmem], float64(containerArm().shmemBytes), 0.1*gib)
+	return within(c.ledger()[ledger.Shmem], float64(containerArm().shmemBytes), 0.1*gib)
 }
 
 // blocksWithCaches is how the published runs were made: native first, then the container, and nobody drops caches. The
@@ -218,11 +219,11 @@ func blocksWithCaches(t *testing.T, seeds []uint64) {
 	}
 	always(t, "a warning of blocks", count(made, func(c finding) bool { return warned(c.comparison, compare.CodeBlockedOrder) }), n)
 	always(t, "the true difference of the KV cache in its interval", count(made, func(c finding) bool { return holds(c.kv.CI95, c.trueKV) }), n)
-	always(t, "the page cache is what has grown most", count(made, func(c finding) bool { return mostGrown(c.ledger()) == metric.LinePageCache }), n)
+	always(t, "the page cache is what has grown most", count(made, func(c finding) bool { return mostGrown(c.ledger()) == ledger.PageCache }), n)
 	// Between the account and the moment that the ledger is of, the first texts are read: of what the engine takes then,
 	// some comes out of the page cache.
 	often(t, "by as much as the accounts say, but for what the engine has taken since", count(made, func(c finding) bool {
-		return within(c.ledger()[metric.LinePageCache], c.trueCache-gib, 3*gib)
+		return within(c.ledger()[ledger.PageCache], c.trueCache-gib, 3*gib)
 	}), n, 0.95)
 	always(t, "shared memory by what the container has", count(made, sharedMemoryIsRight), n)
 }

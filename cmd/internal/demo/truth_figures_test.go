@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	hostsim "github.com/umascope/umascope/exporter/sim"
 	"github.com/umascope/umascope/loadgen/compare"
@@ -100,7 +101,7 @@ func figuresOf(run summary.Run, w *witness, of account) ([]runFigure, error) {
 	for _, bytes := range lines {
 		sum += bytes
 	}
-	for line, bytes := range map[string]int64{metric.LineFree: ready.FreeBytes, metric.LineGPUProcess: ready.GPUHeldBytes, metric.LineUnattributed: ready.UnattributedBytes} {
+	for line, bytes := range map[string]int64{ledger.Free: ready.FreeBytes, ledger.GPUProcess: ready.GPUHeldBytes, ledger.Unattributed: ready.UnattributedBytes} {
 		if lines[line] != float64(bytes) {
 			return nil, fmt.Errorf("when the engine was ready %s was %.0f by the ledger, and %d by the machine", line, lines[line], bytes)
 		}
@@ -264,7 +265,7 @@ func agreeWithReport(run summary.Run, figures []runFigure) error {
 // agreeWithComparison holds the values and the ledgers of a comparison against those of its runs, in their order.
 func agreeWithComparison(c compare.Comparison, runs []checkedRun) error {
 	pair := c.Strata[0].Pairs[0]
-	for arm, ledger := range map[string]summary.Ledger{pair.A: pair.Ledgers.A, pair.B: pair.Ledgers.B} {
+	for arm, ledger := range map[string]summary.Ledgers{pair.A: pair.Ledgers.A, pair.B: pair.Ledgers.B} {
 		values, lines, n := map[string][]float64{}, map[string]float64{}, 0.0
 		for _, r := range runs {
 			if r.arm != arm {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/umascope/umascope/exporter"
 	"github.com/umascope/umascope/exporter/collector"
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 	hostsim "github.com/umascope/umascope/exporter/sim"
@@ -223,15 +224,15 @@ func checkHalves(t *testing.T, summary map[string]any) {
 	}
 	var anon, joules, sent, received [2]float64
 	for i, m := range machines {
-		ledger, _ := memberAt(m, "memory", "ledger_at", "peak").(map[string]any)
+		lines, _ := memberAt(m, "memory", "ledger_at", "peak").(map[string]any)
 		total := 0.0
-		for _, bytes := range ledger {
+		for _, bytes := range lines {
 			total += bytes.(float64)
 		}
 		if total < 100*gib || memberAt(m, "source") != []string{firstSpark, secondSpark}[i] {
 			t.Errorf("the ledger of %v is of %v bytes", memberAt(m, "source"), total)
 		}
-		anon[i], _ = ledger[metric.LineAnon].(float64)
+		anon[i], _ = lines[ledger.Anon].(float64)
 		joules[i], _ = memberAt(m, "energy", "joules").(float64)
 		ports, _ := memberAt(m, "network", "ports").([]any)
 		if len(ports) != 1 {
@@ -270,7 +271,7 @@ func (p *pair) checkComparison(t *testing.T, out string) {
 	}
 	stratum := c["strata"].([]any)[0]
 	one := memberAt(stratum, "pairs").([]any)[0]
-	if memberAt(one, "ledger_difference_on", secondSpark, "peak", metric.LineAnon) == nil || memberAt(one, "ledger_difference", "peak", metric.LineAnon) == nil {
+	if memberAt(one, "ledger_difference_on", secondSpark, "peak", ledger.Anon) == nil || memberAt(one, "ledger_difference", "peak", ledger.Anon) == nil {
 		t.Errorf("ledger differences %v and %v", memberAt(one, "ledger_difference"), memberAt(one, "ledger_difference_on"))
 	}
 	fairness, _ := json.Marshal(memberAt(one, "fairness"))

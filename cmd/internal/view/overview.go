@@ -15,6 +15,8 @@ import (
 	"github.com/prometheus/prometheus/scrape"
 
 	"github.com/umascope/umascope/dashboards"
+	"github.com/umascope/umascope/exporter/collector"
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/metric/expr"
 	"github.com/umascope/umascope/loadgen/promexport"
@@ -51,32 +53,24 @@ func (v *viewer) overview(w http.ResponseWriter, r *http.Request) {
 	v.write(w, http.StatusOK, d)
 }
 
-// ledger is the memory of a host.
-type ledger struct {
-	lines     map[string]float64 // bytes; they add up to the pool
-	upTo      *float64           // bytes that can be allocated of a pool from which a GPU allocates; nil elsewhere
-	simulated string             // mode of its source; empty for a live machine
-}
-
-// pool returns the sum of the lines.
-func (l ledger) pool() (bytes float64) {
-	for _, b := range l.lines {
-		bytes += b
-	}
-	return bytes
+// hostLedger is the memory of a host.
+type hostLedger struct {
+	lines     ledger.Ledger // bytes; they add up to the pool
+	upTo      *float64      // bytes that can be allocated of a pool from which a GPU allocates; nil elsewhere
+	simulated string        // mode of its source; empty for a live machine
 }
 
 // sentence returns how much is occupied and how much is free, with what can be allocated where a GPU allocates from the
 // pool.
-func (l ledger) sentence() string {
+func (l hostLedger) sentence() string {
 	const gib = 1 << 30
-	free, _ := metric.FreeBytes(l.lines)
-	text := fmt.Sprintf("%.1f of %.1f GiB occupied; ", (l.pool()-free)/gib, l.pool()/gib)
+	free, _ := l.lines.Free()
+	text := fmt.Sprintf("%.1f of %.1f GiB occupied; ", (l.lines.Sum()-free)/gib, l.lines.Sum()/gib)
 	if l.upTo == nil {
 		text += fmt.Sprintf("%.1f GiB free.", free/gib)
 	} else {
-		cma := l.lines[metric.LineFreeCMA]
-		text += metric.NewAllocatable(int64(l.pool()), int64(free), int64(cma), int64(*l.upTo+cma)).Sentence() + "."
+		cma := l.lines[ledger.FreeCMA]
+		text += collector.NewAllocatable(int64(l.lines.Sum()), int64(free), int64(cma), int64(*l.upTo+cma)).Sentence() + "."
 	}
 	if l.simulated != "" {
 		text = strings.ToUpper(l.simulated) + ": " + text
@@ -85,7 +79,7 @@ func (l ledger) sentence() string {
 }
 
 // ledgers returns those of all hosts.
-func (v *viewer) ledgers(ctx context.Context) (map[string]ledger, error) {
+func (v *viewer) ledgers(ctx context.Context) (map[string]hostLedger, error) {
 	lines, err := v.database.now(ctx, expr.Select(metric.MemoryLedgerBytes))
 	if err != nil {
 		return nil, err
@@ -95,11 +89,11 @@ func (v *viewer) ledgers(ctx context.Context) (map[string]ledger, error) {
 		return nil, err
 	}
 	modes, err := v.database.now(ctx, expr.Select(metric.ExporterMode).Equals(expr.Number(1)))
-	all := map[string]ledger{}
+	all := map[string]hostLedger{}
 	for _, s := range lines {
 		host := label(s, metric.LabelHost)
 		if all[host].lines == nil {
-			all[host] = ledger{lines: map[string]float64{}}
+			all[host] = hostLedger{lines: ledger.Ledger{}}
 		}
 		all[host].lines[label(s, metric.LabelLine)] = s.F
 	}
@@ -177,26 +171,17 @@ func (v *viewer) lostTargets() render.Block {
 type explanation struct {
 	Answer string
 	Memory struct {
-		Allocatable *metric.Allocatable
-		Lines       []struct {
-			Line  string
-			Bytes *float64
-		}
+		Allocatable *collector.Allocatable
+		Lines       []ledger.Line
 	}
 }
 
 // lines returns the lines of the ledger, or others where it has none.
-func (x explanation) lines(others map[string]float64) map[string]float64 {
-	all := map[string]float64{}
-	for _, line := range x.Memory.Lines {
-		if line.Bytes != nil {
-			all[line.Line] = *line.Bytes
-		}
+func (x explanation) lines(others ledger.Ledger) ledger.Ledger {
+	if all := ledger.Of(x.Memory.Lines); len(all) > 0 {
+		return all
 	}
-	if len(all) == 0 {
-		return others
-	}
-	return all
+	return others
 }
 
 // explain asks the exporter where the memory is. The answer is empty if it does not come soon, or the exporter is an older one.

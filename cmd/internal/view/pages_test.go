@@ -20,7 +20,7 @@ import (
 
 	"github.com/umascope/umascope/alerts"
 	"github.com/umascope/umascope/exporter/engine/supported"
-	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/promexport"
 	"github.com/umascope/umascope/loadgen/rundir"
@@ -165,13 +165,13 @@ func TestTheAnswerIsThatOfExplain(t *testing.T) {
 // TestTheSentenceOfAnotherMachineHasThreeFiguresWhereTheGPUTakesFromThePool: its exporter is not asked.
 func TestTheSentenceOfAnotherMachineHasThreeFiguresWhereTheGPUTakesFromThePool(t *testing.T) {
 	const gib = 1 << 30
-	lines := map[string]float64{metric.LineAnon: 100 * gib, metric.LineFree: 11 * gib, metric.LineFreeCMA: 9 * gib}
-	if got, want := (ledger{lines: lines}).sentence(), "100.0 of 120.0 GiB occupied; 20.0 GiB free."; got != want {
+	lines := map[string]float64{ledger.Anon: 100 * gib, ledger.Free: 11 * gib, ledger.FreeCMA: 9 * gib}
+	if got, want := (hostLedger{lines: lines}).sentence(), "100.0 of 120.0 GiB occupied; 20.0 GiB free."; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	upTo := 30.0 * gib
 	want := "SIMULATED: 100.0 of 120.0 GiB occupied; CUDA reports 20.0 GiB free, 9.0 of it in CMA, which a driver cannot pin; up to 30.0 GiB if page cache is given up (not tried on a GB10); fit grants 22.8, since machines were seen to die below 7 of 119 GiB."
-	if got := (ledger{lines: lines, upTo: &upTo, simulated: "simulated"}).sentence(); got != want {
+	if got := (hostLedger{lines: lines, upTo: &upTo, simulated: "simulated"}).sentence(); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

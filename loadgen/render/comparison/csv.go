@@ -4,7 +4,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/render"
@@ -51,17 +51,17 @@ func ledgerRows(p compare.Pair) []map[string]any {
 	var rows []map[string]any
 	for _, m := range moments {
 		a, b, difference := m.of(p.Ledgers.A), m.of(p.Ledgers.B), m.of(p.LedgerDifference)
-		add := func(line string, of func(map[string]float64) any) {
+		add := func(line string, of func(ledger.Ledger) any) {
 			rows = append(rows, map[string]any{
 				"metric": "memory_ledger_" + m.name + "_" + line + "_bytes", "unit": string(figure.Bytes), "better": string(figure.NeitherBetter), "primary": false, "engine_reported": false,
 				"mean_a": of(a), "mean_b": of(b), "difference": of(difference),
 			})
 		}
-		for _, line := range metric.InLedgerOrder(a) {
-			add(line, func(lines map[string]float64) any { return lines[line] })
+		for _, line := range ledger.InOrder(a) {
+			add(line, func(lines ledger.Ledger) any { return lines[line] })
 		}
-		if _, whole := a[metric.LineUnattributed]; whole {
-			add("pool", func(lines map[string]float64) any { total, _ := sum(lines); return total })
+		if a.Whole() {
+			add("pool", func(lines ledger.Ledger) any { return lines.Sum() })
 		}
 	}
 	return rows

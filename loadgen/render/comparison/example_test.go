@@ -85,7 +85,7 @@ func (e experiment) run(random *rand.Rand, at time.Time, model string, m, arm, l
 			{Item: "engine", Value: "vllm 0.33" + e.hostile}, {Item: "container image", Value: []string{"none", "sha256:4f1c" + e.hostile}[min(arm, 1)]},
 			{Item: "page cache at start", Value: figure.Bytes.Text(start["page_cache"]), Number: pointer(start["page_cache"]), Tolerance: gib, Unit: "bytes"},
 		},
-		Ledger: summary.Ledger{Start: start, Ready: peak, Peak: peak},
+		Ledger: summary.Ledgers{Start: start, Ready: peak, Peak: peak},
 		KV:     compare.KV{CapacityBytes: pointer(.9 * (119.71*gib - without)), OccupiedWithoutKVBytes: pointer(without)},
 	}
 }

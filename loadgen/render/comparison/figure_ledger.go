@@ -43,7 +43,7 @@ func ledgerFigure(c compare.Comparison, s compare.Stratum, pair compare.Pair, l 
 	})
 }
 
-func drawLedger(names []string, extent span, delta summary.Ledger, width, height float64, label string) *render.Drawing {
+func drawLedger(names []string, extent span, delta summary.Ledgers, width, height float64, label string) *render.Drawing {
 	margins := render.Margins{Left: 12, Right: 12, Top: 10, Bottom: 42}
 	if width >= wide {
 		margins.Left, margins.Right = 190, 90

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/render"
@@ -16,14 +16,14 @@ import (
 
 // moments are the moments at which ledgers are compared, with their colour.
 var moments = []moment{
-	{"start", "c7", func(d summary.Ledger) map[string]float64 { return d.Start }},
-	{"ready", "c5", func(d summary.Ledger) map[string]float64 { return d.Ready }},
-	{"peak", "c0", func(d summary.Ledger) map[string]float64 { return d.Peak }},
+	{"start", "c7", func(d summary.Ledgers) ledger.Ledger { return d.Start }},
+	{"ready", "c5", func(d summary.Ledgers) ledger.Ledger { return d.Ready }},
+	{"peak", "c0", func(d summary.Ledgers) ledger.Ledger { return d.Peak }},
 }
 
 type moment struct {
 	name, class string
-	of          func(summary.Ledger) map[string]float64
+	of          func(summary.Ledgers) ledger.Ledger
 }
 
 // leastLedger is the difference in bytes from which on a line is shown by itself where lines are folded.
@@ -33,7 +33,7 @@ const leastLedger = 32 << 20
 type ledgers struct {
 	where      string // " of spark-2"; empty for the host of the runs
 	pair       compare.LedgerPair
-	difference summary.Ledger
+	difference summary.Ledgers
 	differ     int // for folded ledgers, the number of lines that differ by leastLedger or more
 }
 
@@ -55,7 +55,7 @@ func (l ledgers) names() []string {
 			lines[name] = true
 		}
 	}
-	return metric.InLedgerOrder(lines)
+	return ledger.InOrder(lines)
 }
 
 // folded returns the lines that differ by leastLedger or more at one moment, those in kept, and the sum of the others
@@ -80,12 +80,12 @@ func (l ledgers) folded(kept map[string]bool) ledgers {
 		return l
 	}
 	name := fmt.Sprintf("%d other lines", others)
-	fold := func(lines map[string]float64) map[string]float64 {
+	fold := func(lines ledger.Ledger) ledger.Ledger {
 		if lines == nil {
 			return nil
 		}
-		folded := map[string]float64{}
-		for _, line := range metric.InLedgerOrder(lines) {
+		folded := ledger.Ledger{}
+		for _, line := range ledger.InOrder(lines) {
 			shown := line
 			if _, differs := largest[line]; !differs {
 				shown = name
@@ -94,8 +94,8 @@ func (l ledgers) folded(kept map[string]bool) ledgers {
 		}
 		return folded
 	}
-	foldAll := func(d summary.Ledger) summary.Ledger {
-		return summary.Ledger{Start: fold(d.Start), Ready: fold(d.Ready), Peak: fold(d.Peak)}
+	foldAll := func(d summary.Ledgers) summary.Ledgers {
+		return summary.Ledgers{Start: fold(d.Start), Ready: fold(d.Ready), Peak: fold(d.Peak)}
 	}
 	l.difference = foldAll(l.difference)
 	l.pair = compare.LedgerPair{A: foldAll(l.pair.A), B: foldAll(l.pair.B)}
@@ -105,10 +105,10 @@ func (l ledgers) folded(kept map[string]bool) ledgers {
 // large returns the lines that are at least a hundredth of the pool of an arm at one moment.
 func (l ledgers) large() map[string]bool {
 	large := map[string]bool{}
-	for _, arm := range []summary.Ledger{l.pair.A, l.pair.B} {
+	for _, arm := range []summary.Ledgers{l.pair.A, l.pair.B} {
 		for _, m := range moments {
 			lines := m.of(arm)
-			pool, _ := sum(lines)
+			pool := lines.Sum()
 			for name, bytes := range lines {
 				large[name] = large[name] || bytes >= pool/100
 			}
@@ -130,18 +130,18 @@ func ledgerTables(p compare.Pair, l ledgers, all bool) []render.Block {
 		if len(m.of(l.difference)) == 0 {
 			continue
 		}
-		columns := []map[string]float64{m.of(shown.pair.A), m.of(shown.pair.B), m.of(shown.difference)}
+		columns := []ledger.Ledger{m.of(shown.pair.A), m.of(shown.pair.B), m.of(shown.difference)}
 		t := render.Table{Header: []string{"at " + m.name, p.A, p.B, "difference"}}
 		for _, name := range shown.names() {
 			if _, known := columns[2][name]; known {
-				t.Add(append([]string{name}, cells(columns, func(lines map[string]float64) (float64, bool) {
+				t.Add(append([]string{name}, cells(columns, func(lines ledger.Ledger) (float64, bool) {
 					v, there := lines[name]
 					return v, there
 				})...)...)
 			}
 		}
-		if _, whole := m.of(l.difference)[metric.LineUnattributed]; whole { // without it lines may be missing
-			t.Add(append([]string{"pool"}, cells(columns, sum)...)...)
+		if m.of(l.difference).Whole() { // without it lines may be missing
+			t.Add(append([]string{"pool"}, cells(columns, func(lines ledger.Ledger) (float64, bool) { return lines.Sum(), len(lines) > 0 })...)...)
 		}
 		tables = append(tables, t)
 	}
@@ -149,7 +149,7 @@ func ledgerTables(p compare.Pair, l ledgers, all bool) []render.Block {
 }
 
 // cells formats the values of both arms and their difference.
-func cells(columns []map[string]float64, of func(map[string]float64) (bytes float64, known bool)) []string {
+func cells(columns []ledger.Ledger, of func(ledger.Ledger) (bytes float64, known bool)) []string {
 	var all []string
 	for i, lines := range columns {
 		text := format.None
@@ -163,12 +163,4 @@ func cells(columns []map[string]float64, of func(map[string]float64) (bytes floa
 		all = append(all, text)
 	}
 	return all
-}
-
-// sum adds in the order of the vocabulary, so that the result does not vary.
-func sum(lines map[string]float64) (bytes float64, known bool) {
-	for _, name := range metric.InLedgerOrder(lines) {
-		bytes += lines[name]
-	}
-	return bytes, len(lines) > 0
 }

@@ -209,7 +209,7 @@ func bothLedgers() compare.Pair {
 	for line := range a {
 		difference[line] = b[line] - a[line]
 	}
-	return compare.Pair{A: "native", B: "container", Ledgers: compare.LedgerPair{A: summary.Ledger{Ready: a}, B: summary.Ledger{Ready: b}}, LedgerDifference: summary.Ledger{Ready: difference}}
+	return compare.Pair{A: "native", B: "container", Ledgers: compare.LedgerPair{A: summary.Ledgers{Ready: a}, B: summary.Ledgers{Ready: b}}, LedgerDifference: summary.Ledgers{Ready: difference}}
 }
 
 func TestTheLedgersOfBothArmsAreInTheOrderOfTheVocabularyAndAddUpToThePool(t *testing.T) {
@@ -307,7 +307,7 @@ func TestATableForProgramsHasTheLedgersOfBothArms(t *testing.T) {
 
 func TestTheLedgerOfEveryMachineIsShown(t *testing.T) {
 	c := compared(t, experiment{arms: []string{"native", "container"}, models: []string{"m"}, runs: 5}, compare.Options{})
-	c.Strata[0].Pairs[0].LedgerDifferenceOn = map[string]summary.Ledger{"spark-2": {Ready: map[string]float64{"page_cache": 9 * gib}}}
+	c.Strata[0].Pairs[0].LedgerDifferenceOn = map[string]summary.Ledgers{"spark-2": {Ready: map[string]float64{"page_cache": 9 * gib}}}
 	var md strings.Builder
 	if err := Markdown(&md, "x", c); err != nil {
 		t.Fatal(err)

@@ -2,10 +2,11 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
-	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/render"
@@ -59,7 +60,7 @@ func occupiedText(s summary.Summary) string {
 	if len(at) == 0 {
 		at, when = m.LedgerAt.Peak, " at the peak"
 	}
-	free, known := metric.FreeBytes(at)
+	free, known := at.Free()
 	if !known {
 		return ""
 	}
@@ -69,7 +70,7 @@ func occupiedText(s summary.Summary) string {
 	if !m.Live() {
 		when += " (" + m.Mode + ")"
 	}
-	return metric.Occupied{Free: int64(free), Parts: memoryParts(m.LedgerLines(at), s.KV)}.Sentence(when)
+	return ledger.Occupied{Free: free, Parts: memoryParts(m.LedgerLines(at), s.KV)}.Sentence(when)
 }
 
 // readyBar draws the ledger of the moment that the answer is about.
@@ -87,17 +88,17 @@ func readyBar(s summary.Summary) render.Figures {
 
 // memoryParts returns the lines of a ledger but free. Where the size of the KV cache is known and GPU-held memory is
 // at least as large, that line is two parts.
-func memoryParts(lines []summary.MemoryLine, kv *summary.KV) []metric.MemoryPart {
-	var parts []metric.MemoryPart
+func memoryParts(lines []ledger.Line, kv *summary.KV) []ledger.Line {
+	var parts []ledger.Line
 	for _, line := range lines {
-		bytes := int64(line.Bytes)
+		bytes := math.Trunc(line.Bytes)
 		switch {
-		case slices.Contains(metric.FreeLines(), line.Name):
-		case line.Name == metric.LineGPUProcess && kv != nil && kv.CapacityBytes != nil && line.Bytes >= *kv.CapacityBytes:
-			cache := int64(*kv.CapacityBytes)
-			parts = append(parts, metric.MemoryPart{Name: "KV cache", Bytes: cache}, metric.MemoryPart{Name: "weights and runtime", Bytes: bytes - cache})
+		case slices.Contains(ledger.FreeNames(), line.Name):
+		case line.Name == ledger.GPUProcess && kv != nil && kv.CapacityBytes != nil && line.Bytes >= *kv.CapacityBytes:
+			cache := math.Trunc(*kv.CapacityBytes)
+			parts = append(parts, ledger.Line{Name: "KV cache", Bytes: cache}, ledger.Line{Name: "weights and runtime", Bytes: bytes - cache})
 		default:
-			parts = append(parts, metric.MemoryPart{Name: strings.ReplaceAll(line.Name, "_", " "), Bytes: bytes})
+			parts = append(parts, ledger.Line{Name: strings.ReplaceAll(line.Name, "_", " "), Bytes: bytes})
 		}
 	}
 	return parts

@@ -17,7 +17,7 @@ func TestAnAnswerStatesWhereTheMemoryWasAndHowFastAnswersCame(t *testing.T) {
 	run := func(change func(*summary.Summary)) summary.Summary {
 		s := summary.Summary{
 			Valid: true, Requests: map[openai.Status]int{openai.StatusOK: 62, openai.StatusTimeout: 2},
-			Memory: &summary.Memory{Origin: live, Pool: new(121.7 * gib), LedgerAt: &summary.Ledger{Ready: ready}},
+			Memory: &summary.Memory{Origin: live, Pool: new(121.7 * gib), LedgerAt: &summary.Ledgers{Ready: ready}},
 			KV:     &summary.KV{CapacityBytes: new(46.8 * gib)},
 		}
 		s.Throughput.OutputTokensPerSecond = new(119.6)
@@ -33,7 +33,7 @@ func TestAnAnswerStatesWhereTheMemoryWasAndHowFastAnswersCame(t *testing.T) {
 		"integrated": {func(*summary.Summary) {}, "118.0 of 121.7 GiB occupied when ready: KV cache 46.8, weights and runtime 35.5, page cache 22.2, kernel reclaimable 7.5, other 6.0. " + load},
 		"no size of the KV cache": {func(s *summary.Summary) { s.KV = nil },
 			"118.0 of 121.7 GiB occupied when ready: gpu process 82.3, page cache 22.2, kernel reclaimable 7.5, anon 6.0. " + load},
-		"an engine that ran before": {func(s *summary.Summary) { s.Memory.LedgerAt = &summary.Ledger{Peak: ready} },
+		"an engine that ran before": {func(s *summary.Summary) { s.Memory.LedgerAt = &summary.Ledgers{Peak: ready} },
 			"118.0 of 121.7 GiB occupied at the peak: KV cache 46.8, weights and runtime 35.5, page cache 22.2, kernel reclaimable 7.5, other 6.0. " + load},
 		"simulated": {func(s *summary.Summary) { s.Memory.Mode = metric.ModeSimulated; s.Model.Simulated = true },
 			"118.0 of 121.7 GiB occupied when ready (simulated): KV cache 46.8, weights and runtime 35.5, page cache 22.2, kernel reclaimable 7.5, other 6.0. 120 output tokens per second (simulated), TTFT 183 ms (p50), 62 of 64 requests ok."},

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/render"
@@ -72,7 +73,7 @@ func (t track) heldView() render.Figure {
 
 // heldInPool reports whether GPU-held memory comes from the pool.
 func (t track) heldInPool() bool {
-	return len(t.source.Find(metric.MemoryCUDAFreeBytes)) > 0 || t.ledgerLine(metric.LineGPUProcess) != nil
+	return len(t.source.Find(metric.MemoryCUDAFreeBytes)) > 0 || t.ledgerLine(ledger.GPUProcess) != nil
 }
 
 // ledgerLine returns the series of a line of the ledger; nil without one.
@@ -87,7 +88,7 @@ func (t track) ledgerLine(name string) *telemetry.Series {
 
 // heldBalances returns the bands of heldBands. A moment without a figure of one device is a gap.
 func (t track) heldBalances(held []*telemetry.Series) [][]balance {
-	pools, free, cma := t.source.Find(metric.MemoryPoolBytes), t.ledgerLine(metric.LineFree), t.ledgerLine(metric.LineFreeCMA)
+	pools, free, cma := t.source.Find(metric.MemoryPoolBytes), t.ledgerLine(ledger.Free), t.ledgerLine(ledger.FreeCMA)
 	if len(held) == 0 || len(pools) != 1 || free == nil {
 		return nil
 	}
@@ -140,22 +141,22 @@ func (t track) balances() [][]balance {
 	if len(byLine) == 0 || len(pools) != 1 {
 		return nil
 	}
-	at := func(line string, ns int64) float64 {
-		if series, ok := byLine[line]; ok {
-			v, _ := series.At(ns)
-			return v
+	at := func(ns int64) ledger.Ledger {
+		lines := ledger.Ledger{}
+		for line, series := range byLine {
+			if v, known := series.At(ns); known {
+				lines[line] = v
+			}
 		}
-		return 0
+		return lines
 	}
 	return t.stretches(func(ns int64) (balance, bool) {
 		pool, ok := pools[0].At(ns)
-		b := balance{at: ns, pool: pool, free: at(metric.LineFreeCMA, ns) + at(metric.LineFree, ns), signed: at(metric.LineUnattributed, ns)}
+		lines := at(ns)
+		free, _ := lines.Free()
+		b := balance{at: ns, pool: pool, free: free, signed: lines[ledger.Unattributed]}
 		for _, band := range bands() {
-			total := 0.0
-			for _, line := range band.lines {
-				total += at(line, ns)
-			}
-			b.bands = append(b.bands, total)
+			b.bands = append(b.bands, band.Bytes(lines))
 		}
 		return b, ok
 	})
@@ -214,7 +215,7 @@ func stackLegend(bands []band, runs [][]balance) []render.LegendItem {
 		items = append(items, render.LegendItem{Class: class, Text: title + " " + text})
 	}
 	for i, band := range bands {
-		item("band-"+band.name, band.title, func(b balance) float64 { return b.bands[i] })
+		item("band-"+band.Name, band.Title, func(b balance) float64 { return b.bands[i] })
 	}
 	return items
 }
@@ -237,7 +238,7 @@ func drawStack(f *render.Frame, bands []band, run []balance) {
 		}
 	}
 	for i, band := range bands {
-		layer("band-"+band.name, band.title, func(b balance) float64 { return b.bands[i] })
+		layer("band-"+band.Name, band.Title, func(b balance) float64 { return b.bands[i] })
 	}
 	drawOvercounted(f, bands, run)
 	drawPoolLine(f, run)
@@ -261,7 +262,7 @@ func drawOvercounted(f *render.Frame, bands []band, run []balance) {
 	}
 	for _, band := range bands {
 		if below && band.below != "" {
-			f.Area("band-"+band.name, band.title+", negative: "+band.below, lower, upper)
+			f.Area("band-"+band.Name, band.Title+", negative: "+band.below, lower, upper)
 		}
 	}
 }

@@ -3,28 +3,31 @@ package report
 import (
 	"slices"
 
-	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/ledger"
 )
 
 // band is an area of a chart, such as a band of the ledger.
 type band struct {
-	name  string // also the class of its colour
-	title string
-	lines []string
+	ledger.Band
 	below string // why it is negative, for the band that may be
 }
 
 // bands are stacked from the bottom, in the order of the vocabulary. The remainder, unattributed, is signed.
 func bands() []band {
 	var all []band
-	for _, b := range metric.LedgerBands() {
+	for _, b := range ledger.Bands() {
 		below := ""
-		if slices.Contains(b.Lines, metric.LineUnattributed) {
+		if slices.Contains(b.Lines, ledger.Unattributed) {
 			below = "lines count some bytes twice"
 		}
-		all = append(all, band{b.Name, b.Title, b.Lines, below})
+		all = append(all, band{b, below})
 	}
 	return all
+}
+
+// colouredAs returns a band without lines in the colour of a band of the ledger.
+func colouredAs(name, title, below string) band {
+	return band{ledger.Band{Name: name, Title: title}, below}
 }
 
 // heldBands returns the memory that processes hold of each GPU, the rest of the occupied memory, and free memory.
@@ -33,18 +36,18 @@ func heldBands(gpus []string) []band {
 	colours := []string{"gpu", "managed", "anon", "shmem", "huge"}
 	var all []band
 	for i, gpu := range gpus {
-		all = append(all, band{colours[i%len(colours)], gpu, nil, ""})
+		all = append(all, colouredAs(colours[i%len(colours)], gpu, ""))
 	}
 	return append(all,
-		band{"kernel", "occupied, not GPU-held", nil, "the driver lists more than is occupied"},
-		band{"free", "free", nil, ""})
+		colouredAs("kernel", "occupied, not GPU-held", "the driver lists more than is occupied"),
+		colouredAs("free", "free", ""))
 }
 
 // freeBands returns unavailable memory, memory that is available and not free, and free memory.
 func freeBands() []band {
 	return []band{
-		{"kernel", "unavailable", nil, ""},
-		{"cache", "available, not free", nil, "the kernel keeps more in reserve than it can reclaim"},
-		{"free", "free", nil, ""},
+		colouredAs("kernel", "unavailable", ""),
+		colouredAs("cache", "available, not free", "the kernel keeps more in reserve than it can reclaim"),
+		colouredAs("free", "free", ""),
 	}
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/loadgen/format"
 	"github.com/umascope/umascope/loadgen/render"
 )
@@ -9,14 +10,11 @@ const barHeight = 36
 
 // LedgerBar draws the lines of a ledger at one moment as a bar that adds up to the pool. A negative remainder is in the
 // legend only.
-func LedgerBar(title, caption string, lines map[string]float64) render.Figure {
+func LedgerBar(title, caption string, lines ledger.Ledger) render.Figure {
 	b := balance{}
 	whole := 0.0
 	for _, band := range bands() {
-		sum := 0.0
-		for _, line := range band.lines {
-			sum += lines[line]
-		}
+		sum := band.Bytes(lines)
 		b.bands = append(b.bands, sum)
 		whole += max(0, sum)
 	}
@@ -30,8 +28,8 @@ func LedgerBar(title, caption string, lines map[string]float64) render.Figure {
 		for i, band := range bands() {
 			if wide := width * max(0, b.bands[i]) / whole; wide > 0 {
 				d.Shapes = append(d.Shapes, render.Shape{
-					Kind: "rect", Class: "band-" + band.name, X: render.Tenth(left), W: render.Tenth(wide), H: height,
-					Title: band.title + " " + format.Bytes(b.bands[i]),
+					Kind: "rect", Class: "band-" + band.Name, X: render.Tenth(left), W: render.Tenth(wide), H: height,
+					Title: band.Title + " " + format.Bytes(b.bands[i]),
 				})
 				left += wide
 			}

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/ledger"
 )
 
 func TestTheBarOfALedgerAddsUpToThePool(t *testing.T) {
-	lines := map[string]float64{metric.LineGPUProcess: 60 << 30, metric.LineAnon: 10 << 30, metric.LinePageCache: 20 << 30, metric.LineSwapCache: 1 << 30, metric.LineFree: 30 << 30, metric.LineUnattributed: -1 << 30}
+	lines := map[string]float64{ledger.GPUProcess: 60 << 30, ledger.Anon: 10 << 30, ledger.PageCache: 20 << 30, ledger.SwapCache: 1 << 30, ledger.Free: 30 << 30, ledger.Unattributed: -1 << 30}
 	f := LedgerBar("Now", "", lines)
 	wide, end := 0.0, 0.0
 	for _, s := range f.Desk.Shapes {

@@ -56,7 +56,7 @@ func TestMemoryOfAPoolThatIsNotKnownHasALineForTheRest(t *testing.T) {
 	gib := func(n float64) *float64 { return new(n * (1 << 30)) }
 	m := &summary.Memory{
 		Origin: summary.Origin{Source: "spark", Mode: "live"}, OccupiedWithoutKV: gib(60.5), UnavailablePeak: gib(90), CUDAFreeMin: gib(2),
-		LedgerAt: &summary.Ledger{Ready: map[string]float64{"anon": 3 << 30}, Peak: map[string]float64{"anon": 4 << 30, "page_cache": 1 << 30}},
+		LedgerAt: &summary.Ledgers{Ready: map[string]float64{"anon": 3 << 30}, Peak: map[string]float64{"anon": 4 << 30, "page_cache": 1 << 30}},
 	}
 	s := summary.Summary{Memory: m, KV: &summary.KV{CapacityBytes: gib(30), Source: "its page"}}
 	cells := func(table render.Table) (rows []string) {

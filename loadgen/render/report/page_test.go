@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/exporter/engine/supported"
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
@@ -274,9 +275,9 @@ func TestAGapIsLeftOpen(t *testing.T) {
 func TestEveryLedgerLineIsInOneBandInTheOrderOfTheVocabulary(t *testing.T) {
 	var drawn []string
 	for _, band := range bands() {
-		drawn = append(drawn, band.lines...)
+		drawn = append(drawn, band.Lines...)
 	}
-	if want := metric.LedgerLines(); !slices.Equal(drawn, want) {
+	if want := ledger.Names(); !slices.Equal(drawn, want) {
 		t.Errorf("drawn in the order %q, want that of the vocabulary %q", drawn, want)
 	}
 }

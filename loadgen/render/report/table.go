@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/format"
@@ -161,34 +161,27 @@ func ledgerTable(m *summary.Memory) render.Table {
 		return render.Table{}
 	}
 	t := render.Table{Header: []string{"memory ledger, GiB"}}
-	var moments [][]summary.MemoryLine
+	var moments [][]ledger.Line
 	names := map[string]bool{}
-	for _, moment := range []struct {
-		name  string
-		lines map[string]float64
-	}{{"start", m.LedgerAt.Start}, {"ready", m.LedgerAt.Ready}, {"peak", m.LedgerAt.Peak}} {
-		if moment.lines == nil {
+	for _, at := range m.LedgerAt.Moments() {
+		if *at.Ledger == nil {
 			continue
 		}
-		lines := m.LedgerLines(moment.lines)
+		lines := m.LedgerLines(*at.Ledger)
 		for _, line := range lines {
 			names[line.Name] = true
 		}
-		t.Header, moments = append(t.Header, moment.name), append(moments, lines)
+		t.Header, moments = append(t.Header, at.Moment), append(moments, lines)
 	}
 	pools := []string{"pool"}
 	for _, lines := range moments {
-		sum := 0.0
-		for _, line := range lines {
-			sum += line.Bytes
-		}
-		pools = append(pools, formatGiB(sum))
+		pools = append(pools, formatGiB(ledger.Sum(lines)))
 	}
-	for _, name := range metric.InLedgerOrder(names) {
+	for _, name := range ledger.InOrder(names) {
 		row := []string{name}
 		for _, lines := range moments {
 			text := format.None
-			if i := slices.IndexFunc(lines, func(l summary.MemoryLine) bool { return l.Name == name }); i >= 0 {
+			if i := slices.IndexFunc(lines, func(l ledger.Line) bool { return l.Name == name }); i >= 0 {
 				text = formatGiB(lines[i].Bytes)
 			}
 			row = append(row, text)

@@ -1,6 +1,11 @@
-package metric
+package collector
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/umascope/umascope/exporter/ledger"
+	"github.com/umascope/umascope/exporter/metric"
+)
 
 // Allocatable is what can be allocated of a pool from which a GPU allocates, in bytes. Three figures are told apart: what
 // CUDA reports as free, what an allocation can get, and what fit grants to an engine.
@@ -23,7 +28,7 @@ func NewAllocatable(pool, memFree, freeCMA, available int64) Allocatable {
 	freeCMA = max(0, min(freeCMA, memFree))
 	return Allocatable{
 		Pool: pool, CUDAFree: memFree, FreeCMA: freeCMA, UpTo: max(0, min(pool, available)-freeCMA),
-		Reserve: AlertThresholds().AvailableWarning.Of(pool),
+		Reserve: metric.AlertThresholds().AvailableWarning.Of(pool),
 	}
 }
 
@@ -33,22 +38,22 @@ func (a Allocatable) Granted() int64 { return max(0, a.UpTo-a.Reserve) }
 // Sentence returns the three figures in GiB, without an end: CUDA reports 1.3 GiB free; up to 30.5 GiB if page cache is
 // given up (not tried on a GB10); fit grants 23.2, since machines were seen to die below 7 of 119 GiB.
 func (a Allocatable) Sentence() string {
-	free, upTo, cma := tenths(a.CUDAFree), tenths(a.UpTo), tenths(a.FreeCMA)
-	text := fmt.Sprintf("CUDA reports %s GiB free", inTenths(free))
+	free, upTo, cma := ledger.InTenths(a.CUDAFree), ledger.InTenths(a.UpTo), ledger.InTenths(a.FreeCMA)
+	text := fmt.Sprintf("CUDA reports %s GiB free", free)
 	if cma > 0 {
-		text += fmt.Sprintf(", %s of it in CMA, which a driver cannot pin", inTenths(cma))
+		text += fmt.Sprintf(", %s of it in CMA, which a driver cannot pin", cma)
 	}
 	note := "not tried on a GB10"
 	if kept := free - cma - upTo; kept > 0 {
-		note += fmt.Sprintf("; the kernel keeps %s in reserve", inTenths(kept))
+		note += fmt.Sprintf("; the kernel keeps %s in reserve", kept)
 	}
-	died := AlertThresholds().Died
+	died := metric.AlertThresholds().Died
 	why := "since"
 	if a.Reserve < died.Of(a.Pool) {
 		why = "though"
 	}
 	return fmt.Sprintf("%s; up to %s GiB if page cache is given up (%s); fit grants %s, %s machines were seen to die below %s",
-		text, inTenths(upTo), note, GiBTenths(a.Granted()), why, died)
+		text, upTo, note, ledger.InTenths(a.Granted()), why, died)
 }
 
 // Between returns what is between what can be allocated and what fit grants: the reserve, and the floor with its source. It
@@ -57,7 +62,7 @@ func (a *Allocatable) Between() string {
 	if a == nil {
 		return ""
 	}
-	t := AlertThresholds()
+	t := metric.AlertThresholds()
 	return fmt.Sprintf("Reserve: %s GiB (%s, where alert MemoryAvailableLow begins). Floor: a Spark died with about %s available (%s).",
-		GiBTenths(a.Reserve), t.AvailableWarning, t.Died, t.Died.Source)
+		ledger.InTenths(a.Reserve), t.AvailableWarning, t.Died, t.Died.Source)
 }

@@ -1,8 +1,10 @@
-package metric
+package collector
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/umascope/umascope/exporter/metric"
 )
 
 func TestSentenceOfWhatCanBeAllocated(t *testing.T) {
@@ -32,7 +34,7 @@ func TestSentenceOfWhatCanBeAllocated(t *testing.T) {
 func TestTheDefaultReserveIsAboveTheFloor(t *testing.T) {
 	for pool := int64(gib); pool < 130*gib; pool += gib / 2 {
 		a := NewAllocatable(pool, 0, 0, pool)
-		if died := AlertThresholds().Died.Of(pool); a.Reserve < died {
+		if died := metric.AlertThresholds().Died.Of(pool); a.Reserve < died {
 			t.Errorf("of %d bytes %d are the reserve, and a machine died with %d", pool, a.Reserve, died)
 		}
 	}
