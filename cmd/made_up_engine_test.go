@@ -132,11 +132,12 @@ func TestAMadeUpEngineIsOneValueInTheList(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		identity, err := server.Recognize(t.Context(), target, &served, server.Wanted{IgnoreEOS: true, CacheSalt: true, TopP: 1}, log)
+		_, err = server.Recognize(t.Context(), target, &served, server.Wanted{IgnoreEOS: true, CacheSalt: true, TopP: 1}, log)
 		if err == nil || !strings.Contains(err.Error(), "min_tokens") {
 			t.Errorf("--ignore-eos without min_tokens: %v", err)
 		}
-		if identity, err = server.Recognize(t.Context(), target, &served, server.Wanted{CacheSalt: true, TopP: 1}, log); err != nil {
+		identity, err := server.Recognize(t.Context(), target, &served, server.Wanted{CacheSalt: true, TopP: 1}, log)
+		if err != nil {
 			t.Fatal(err)
 		}
 		identity.Close()
