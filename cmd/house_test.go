@@ -54,7 +54,7 @@ var mayImport = map[string][]string{
 	"loadgen/subprocess":        {},
 	"loadgen/traffic":           {},
 	"loadgen/campaign/plan":     {"cmd/terminal", "loadgen/stats"},
-	"loadgen/compare":           {"cmd/terminal", "exporter/ledger", "exporter/metric", "loadgen/enginelog", "loadgen/evidence", "loadgen/figure", "loadgen/rundir", "loadgen/stats", "loadgen/summary", "loadgen/telemetry"},
+	"loadgen/compare":           {"cmd/terminal", "exporter/engine/spec", "exporter/ledger", "exporter/metric", "loadgen/enginelog", "loadgen/evidence", "loadgen/figure", "loadgen/rundir", "loadgen/stats", "loadgen/summary", "loadgen/telemetry"},
 	"loadgen/rundir":            {"exporter/engine/spec", "loadgen/evidence", "loadgen/openai", "loadgen/roofline", "loadgen/runfile", "loadgen/traffic"},
 	"loadgen/sim":               {"exporter/engine/dynamo", "exporter/engine/spec", "exporter/engine/trtllm", "exporter/engine/vllm", "exporter/metric"},
 	"loadgen/telemetry":         {"exporter/engine/spec", "exporter/metric", "loadgen/runfile"},
@@ -63,15 +63,15 @@ var mayImport = map[string][]string{
 	"loadgen/render/comparison": {"exporter/ledger", "loadgen/compare", "loadgen/figure", "loadgen/format", "loadgen/render", "loadgen/stats", "loadgen/summary"},
 	"loadgen/server":            {"cmd/terminal", "exporter/engine/spec", "loadgen/openai", "loadgen/roofline", "loadgen/rundir", "loadgen/traffic"},
 	"loadgen/summary":           {"cmd/terminal", "exporter/engine/spec", "exporter/ledger", "exporter/metric", "loadgen/enginelog", "loadgen/evidence", "loadgen/format", "loadgen/openai", "loadgen/roofline", "loadgen/rundir", "loadgen/runfile", "loadgen/stats", "loadgen/telemetry"},
-	"loadgen/summary/testrun":   {"exporter/engine/supported", "exporter/metric", "loadgen/enginelog", "loadgen/openai", "loadgen/rundir", "loadgen/runfile", "loadgen/telemetry"},
+	"loadgen/summary/testrun":   {"exporter/engine/spec", "exporter/engine/supported", "exporter/metric", "loadgen/openai", "loadgen/rundir", "loadgen/runfile", "loadgen/telemetry"},
 	"loadgen/workload":          {"cmd/terminal", "loadgen/evidence", "loadgen/openai", "loadgen/rundir", "loadgen/traffic"},
 	"loadgen/campaign":          {"exporter/engine/supported", "exporter/metric", "loadgen/campaign/arm", "loadgen/campaign/plan", "loadgen/openai", "loadgen/render", "loadgen/rundir", "loadgen/server"},
-	"loadgen/cell":              {"exporter/engine/supported", "exporter/metric", "loadgen/enginelog", "loadgen/format", "loadgen/openai", "loadgen/render", "loadgen/rundir", "loadgen/stats", "loadgen/summary", "loadgen/telemetry"},
-	"loadgen/importer":          {"cmd/terminal", "exporter/engine/supported", "loadgen/enginelog", "loadgen/openai", "loadgen/rundir", "loadgen/stats", "loadgen/summary"},
+	"loadgen/cell":              {"exporter/engine/spec", "exporter/engine/supported", "exporter/metric", "loadgen/format", "loadgen/openai", "loadgen/render", "loadgen/rundir", "loadgen/stats", "loadgen/summary", "loadgen/telemetry"},
+	"loadgen/importer":          {"cmd/terminal", "exporter/engine/spec", "exporter/engine/supported", "loadgen/enginelog", "loadgen/openai", "loadgen/rundir", "loadgen/stats", "loadgen/summary"},
 	"loadgen/promexport":        {"cmd/webserver", "exporter/metric", "loadgen/compare", "loadgen/figure", "loadgen/format", "loadgen/openai", "loadgen/render", "loadgen/rundir", "loadgen/runfile", "loadgen/stats", "loadgen/summary"},
 	"loadgen/publish":           {"exporter/metric", "loadgen/compare", "loadgen/format", "loadgen/openai", "loadgen/render", "loadgen/render/comparison", "loadgen/rundir", "loadgen/runfile", "loadgen/stats"},
-	"loadgen/render/report":     {"exporter/ledger", "exporter/metric", "loadgen/compare", "loadgen/enginelog", "loadgen/evidence", "loadgen/figure", "loadgen/format", "loadgen/openai", "loadgen/render", "loadgen/render/comparison", "loadgen/roofline", "loadgen/rundir", "loadgen/stats", "loadgen/summary", "loadgen/telemetry"},
-	"loadgen/runner":            {"cmd/terminal", "cmd/webserver", "exporter/engine/supported", "exporter/ledger", "exporter/metric", "loadgen/enginelog", "loadgen/evidence", "loadgen/figure", "loadgen/format", "loadgen/openai", "loadgen/render", "loadgen/rundir", "loadgen/runfile", "loadgen/server", "loadgen/subprocess", "loadgen/summary", "loadgen/telemetry", "loadgen/traffic", "loadgen/workload"},
+	"loadgen/render/report":     {"exporter/engine/spec", "exporter/ledger", "exporter/metric", "loadgen/compare", "loadgen/enginelog", "loadgen/evidence", "loadgen/figure", "loadgen/format", "loadgen/openai", "loadgen/render", "loadgen/render/comparison", "loadgen/roofline", "loadgen/rundir", "loadgen/stats", "loadgen/summary", "loadgen/telemetry"},
+	"loadgen/runner":            {"cmd/terminal", "cmd/webserver", "exporter/engine/spec", "exporter/engine/supported", "exporter/ledger", "exporter/metric", "loadgen/enginelog", "loadgen/evidence", "loadgen/figure", "loadgen/format", "loadgen/openai", "loadgen/render", "loadgen/rundir", "loadgen/runfile", "loadgen/server", "loadgen/subprocess", "loadgen/summary", "loadgen/telemetry", "loadgen/traffic", "loadgen/workload"},
 	"loadgen":                   {"cmd/gguf", "cmd/terminal", "cmd/webserver", "exporter/engine/supported", "exporter/metric", "loadgen/arena", "loadgen/campaign", "loadgen/campaign/arm", "loadgen/campaign/plan", "loadgen/cell", "loadgen/compare", "loadgen/enginelog", "loadgen/evidence", "loadgen/figure", "loadgen/format", "loadgen/hosts", "loadgen/importer", "loadgen/openai", "loadgen/promexport", "loadgen/publish", "loadgen/render", "loadgen/render/comparison", "loadgen/render/report", "loadgen/roofline", "loadgen/rundir", "loadgen/runner", "loadgen/server", "loadgen/subprocess", "loadgen/summary", "loadgen/telemetry", "loadgen/traffic", "loadgen/workload"},
 	"dashboards/grafana":        {},
 	"dashboards":                {"exporter/engine/spec", "exporter/engine/supported", "exporter/ledger", "exporter/metric", "exporter/metric/expr"},
@@ -88,7 +88,7 @@ var mayImport = map[string][]string{
 	"cmd/uma-load":              {"cmd/terminal", "loadgen"},
 	"cmd/uma-view":              {"cmd/internal/view", "cmd/terminal"},
 	"loadgen/format":            {},
-	"loadgen/figure":            {"exporter/metric", "loadgen/enginelog", "loadgen/format", "loadgen/openai", "loadgen/rundir", "loadgen/summary"},
+	"loadgen/figure":            {"exporter/engine/spec", "exporter/metric", "loadgen/format", "loadgen/openai", "loadgen/rundir", "loadgen/summary"},
 }
 
 // mustNotLink names what a binary must not carry, since people install the exporter on the machine that they measure, and
@@ -99,8 +99,8 @@ var mustNotLink = map[string][]string{
 	"cmd/uma-gen":      {"github.com/prometheus/prometheus", "github.com/compose-spec/compose-go"},
 	// From the files of a run to verdicts, nothing draws pages, and each step knows only the steps before it.
 	"loadgen/summary": {module + "loadgen/render", module + "loadgen/compare", module + "loadgen/figure"},
-	"loadgen/figure":  {module + "loadgen/render", module + "loadgen/compare"},
-	"loadgen/compare": {module + "loadgen/render"},
+	"loadgen/figure":  {"exporter/engine/spec", "loadgen/compare", "loadgen/render"},
+	"loadgen/compare": {"exporter/engine/spec", "loadgen/render"},
 }
 
 // queryEngine is what only uma-view and the demo may link: everything else talks to a Prometheus.

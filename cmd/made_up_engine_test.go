@@ -156,7 +156,7 @@ func TestAMadeUpEngineIsOneValueInTheList(t *testing.T) {
 		}
 		reading := tool.Read()
 		phase, _ := reading.Line("stdout", enginelog.Line{Number: 1, Text: "made up my mind, room for 4096 tokens"})
-		if tokens := reading.Value(enginelog.KVTokens); phase != enginelog.PhaseReady || tokens == nil || *tokens != 4096 {
+		if tokens := reading.Value(spec.KVTokens); phase != spec.PhaseReady || tokens == nil || *tokens != 4096 {
 			t.Errorf("%q, %v", phase, tokens)
 		}
 	})

@@ -3,8 +3,8 @@ package loadgen
 import (
 	"testing"
 
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
@@ -12,11 +12,11 @@ import (
 // know nothing of metrics have words of their own for them.
 func TestPhasesAreCalledAsTheVocabularyCallsThem(t *testing.T) {
 	for want, names := range map[string][]string{
-		metric.PhaseLoad:    {enginelog.PhaseLoad},
-		metric.PhaseReady:   {rundir.PhaseReady, enginelog.PhaseReady},
-		metric.PhaseWarmup:  {rundir.PhaseWarmup, enginelog.PhaseWarmup},
-		metric.PhaseMeasure: {rundir.PhaseMeasure, enginelog.PhaseMeasure},
-		metric.PhaseStop:    {rundir.PhaseStop, enginelog.PhaseStop},
+		metric.PhaseLoad:    {spec.PhaseLoad},
+		metric.PhaseReady:   {rundir.PhaseReady, spec.PhaseReady},
+		metric.PhaseWarmup:  {rundir.PhaseWarmup, spec.PhaseWarmup},
+		metric.PhaseMeasure: {rundir.PhaseMeasure, spec.PhaseMeasure},
+		metric.PhaseStop:    {rundir.PhaseStop, spec.PhaseStop},
 	} {
 		for _, name := range names {
 			if name != want {

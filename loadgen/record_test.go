@@ -19,9 +19,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -103,7 +103,7 @@ func spark(t *testing.T, swapped float64) string {
 	return server.URL + "/metrics"
 }
 
-func value(s summary.Summary, name enginelog.Name, statistic string) float64 {
+func value(s summary.Summary, name spec.Quantity, statistic string) float64 {
 	for _, v := range s.Tool.Values {
 		if v.Name == name && v.Statistic == statistic {
 			return v.Value
@@ -122,7 +122,7 @@ func TestARecordedBenchmarkHasItsPhasesItsFiguresAndTheMachinesMemory(t *testing
 	if !s.Valid || s.Latency != nil || s.Scenario != "record" || s.Labels["arm"] != "native" || s.Tool == nil || s.Tool.Program != "benchmark" || *s.Tool.ExitCode != 0 {
 		t.Fatalf("%+v", s)
 	}
-	if got := value(s, enginelog.OutputTokensPerSecond, ""); got != 11076.77 {
+	if got := value(s, spec.OutputTokensPerSecond, ""); got != 11076.77 {
 		t.Errorf("%v output tokens per second, and %+v", got, s.Tool.Values)
 	}
 	if e := s.Memory.EngineReported; e == nil || math.Abs(*e.Peak-113.65*(1<<30)) > 1 || math.Abs(*e.KV-5.95*(1<<30)) > 1 || *e.KVTokens != 86720 || e.Source != "the log of benchmark" {
@@ -231,7 +231,7 @@ func TestACommandThatIsNotUnderstoodIsMeasuredAsAWhole(t *testing.T) {
 func TestALogWithoutABenchmarkIsAWarning(t *testing.T) {
 	code, dir, _, stderr := recorded(t, Program{}, t.Context(), "--extract=vllm", "--", script(t, "echo 'GPU KV cache size: 100 tokens'"))
 	s := summaryOf(t, dir)
-	if code != exitDone || len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "does not show when the benchmark began") || !s.Phases["load"].Measured || value(s, enginelog.KVTokens, "") != 100 {
+	if code != exitDone || len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "does not show when the benchmark began") || !s.Phases["load"].Measured || value(s, spec.KVTokens, "") != 100 {
 		t.Errorf("exit %d: %s%+v", code, stderr, s)
 	}
 }
@@ -336,7 +336,7 @@ func TestMuchOutputIsShownAndKeptUpToABound(t *testing.T) {
 	if err != nil || info.Size() < 100<<20 {
 		t.Errorf("%v %v", info, err)
 	}
-	if s := summaryOf(t, dir); value(s, enginelog.RequestsPerSecond, "") != 2.5 {
+	if s := summaryOf(t, dir); value(s, spec.RequestsPerSecond, "") != 2.5 {
 		t.Errorf("%+v", s.Tool)
 	}
 }
@@ -357,7 +357,7 @@ func TestFilesOfResultsAreThoseThatTheCommandWrote(t *testing.T) {
 	bench := script(t, fmt.Sprintf("cat %s/genai-bench.log; mkdir %s/e; cp %s/genai-bench.json %s/e/run.json; echo '{}' >%s/e/experiment_metadata.json", here, results, here, results, results))
 	code, dir, _, stderr := recorded(t, Program{}, t.Context(), "--extract=genai-bench", "--result", results, "--result", stale, "--", bench)
 	s := summaryOf(t, dir)
-	if code != exitDone || s.Tool.Version != "0.0.5" || value(s, enginelog.Requests, "") != 32 || len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "the command wrote no file there") {
+	if code != exitDone || s.Tool.Version != "0.0.5" || value(s, spec.Requests, "") != 32 || len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "the command wrote no file there") {
 		t.Fatalf("exit %d: %s%+v %q", code, stderr, s.Tool, s.Warnings)
 	}
 	seen := map[string]bool{}

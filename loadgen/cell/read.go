@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/summary"
@@ -237,12 +237,12 @@ func reported(row Row, m rundir.Manifest) ([]Row, error) {
 	row.LatencyMode = m.Flags["latency_mode"]
 	for _, v := range tool.Values {
 		switch v.Name {
-		case enginelog.NetworkSeconds:
+		case spec.NetworkSeconds:
 			row.LatencySeconds = v.Value
 			if ms, err := strconv.ParseFloat(v.Text, 64); err == nil {
 				row.ReportedLatencyMS = &ms
 			}
-		case enginelog.FailedRequests:
+		case spec.FailedRequests:
 			row.Found = append(row.Found, Flag{fmt.Sprintf("errors %.0f", v.Value), "requests that have no value in the file"})
 		}
 	}
@@ -252,22 +252,22 @@ func reported(row Row, m rundir.Manifest) ([]Row, error) {
 // reportedMetric is where a figure of a tool's report belongs; perUnit is how many of llama-benchy's units the base
 // unit has.
 type reportedMetric struct {
-	name    enginelog.Name
+	name    spec.Quantity
 	into    **Metric
 	perUnit float64
 }
 
 func reportedMetrics(f *LlamaBenchy) []reportedMetric {
 	return []reportedMetric{
-		{enginelog.PrefillTokensPerSecond, &f.Prefill, 1}, {enginelog.PrefillTokensPerSecondEach, &f.PrefillEach, 1},
-		{enginelog.DecodeTokensPerSecond, &f.Decode, 1}, {enginelog.UserTokensPerSecond, &f.DecodeEach, 1},
-		{enginelog.PeakTokensPerSecond, &f.Peak, 1}, {enginelog.PeakTokensPerSecondEach, &f.PeakEach, 1},
-		{enginelog.FirstEventSeconds, &f.FirstEvent, 1e3}, {enginelog.PrefillSeconds, &f.PrefillTime, 1e3}, {enginelog.TTFTSeconds, &f.TTFT, 1e3},
+		{spec.PrefillTokensPerSecond, &f.Prefill, 1}, {spec.PrefillTokensPerSecondEach, &f.PrefillEach, 1},
+		{spec.DecodeTokensPerSecond, &f.Decode, 1}, {spec.UserTokensPerSecond, &f.DecodeEach, 1},
+		{spec.PeakTokensPerSecond, &f.Peak, 1}, {spec.PeakTokensPerSecondEach, &f.PeakEach, 1},
+		{spec.FirstEventSeconds, &f.FirstEvent, 1e3}, {spec.PrefillSeconds, &f.PrefillTime, 1e3}, {spec.TTFTSeconds, &f.TTFT, 1e3},
 	}
 }
 
 // metricOf returns a figure with its values: as the file had it, if the run has its text.
-func metricOf(values []enginelog.Value, name enginelog.Name, perUnit float64) *Metric {
+func metricOf(values []spec.Reported, name spec.Quantity, perUnit float64) *Metric {
 	var m *Metric
 	for _, v := range values {
 		if v.Name != name {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/evidence"
@@ -143,7 +144,7 @@ func (r observed) kv() KV {
 	if own := r.Summary.KV; own != nil {
 		kv.CapacityBytes = cmp.Or(own.CapacityBytes, kv.CapacityBytes)
 	}
-	kv.FreeAtSizingBytes = cmp.Or(kv.FreeAtSizingBytes, figure.ToolReported(&r.Summary, enginelog.FreeBytes, ""))
+	kv.FreeAtSizingBytes = cmp.Or(kv.FreeAtSizingBytes, figure.ToolReported(&r.Summary, spec.FreeBytes, ""))
 	return kv
 }
 

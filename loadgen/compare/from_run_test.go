@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
@@ -143,7 +144,7 @@ func TestFiguresReportedByAnEngineAreMarkedWhereNothingWasMeasured(t *testing.T)
 	r.Summary.Memory = &summary.Memory{Origin: imported, EngineReported: &rundir.EngineReport{Peak: new(70. * gib), KV: new(44. * gib)}}
 	r.Summary.KV = &summary.KV{CapacityBytes: new(44. * gib)}
 	r.Summary.Thermal = &summary.Thermal{Origin: imported, EndCelsius: new(60.)}
-	r.Summary.Tool = &rundir.ToolReport{Values: []enginelog.Value{enginelog.NewValue(enginelog.OutputTokensPerSecond, "", 120), enginelog.NewValue(enginelog.TTFTSeconds, "p50", 2)}}
+	r.Summary.Tool = &rundir.ToolReport{Values: []spec.Reported{enginelog.NewValue(spec.OutputTokensPerSecond, "", 120), enginelog.NewValue(spec.TTFTSeconds, "p50", 2)}}
 	o := compare.FromRun(r)
 	want := map[string]float64{
 		figure.MemoryOccupiedWithoutKV: 70 * gib, figure.KVCapacity: 44 * gib, figure.MemoryOccupiedWhenReady: 114 * gib, "gpu_end_celsius": 60,
@@ -162,12 +163,12 @@ func TestFiguresReportedByAnEngineAreMarkedWhereNothingWasMeasured(t *testing.T)
 
 func TestFiguresOfSeveralPartsAreNoFigureOfTheRun(t *testing.T) {
 	r := finished("r1")
-	part := func(of string, value float64) enginelog.Value {
-		v := enginelog.NewValue(enginelog.RequestsPerSecond, "", value)
+	part := func(of string, value float64) spec.Reported {
+		v := enginelog.NewValue(spec.RequestsPerSecond, "", value)
 		v.Of = of
 		return v
 	}
-	r.Summary.Tool = &rundir.ToolReport{Values: []enginelog.Value{part("concurrency 1", 1)}}
+	r.Summary.Tool = &rundir.ToolReport{Values: []spec.Reported{part("concurrency 1", 1)}}
 	if got := compare.FromRun(r).Metrics["tool_reported_requests_per_second"]; got != 1 {
 		t.Errorf("of one part: %v", got)
 	}
@@ -370,7 +371,7 @@ func TestATrtllmBenchIsOneToolHoweverItsFiguresCameHere(t *testing.T) {
 		if got := compare.FromRun(r).Tool; got != "" {
 			t.Errorf("%s without figures: %q", extractor, got)
 		}
-		r.Summary.Tool.Values = []enginelog.Value{enginelog.NewValue(enginelog.Requests, "", 1)}
+		r.Summary.Tool.Values = []spec.Reported{enginelog.NewValue(spec.Requests, "", 1)}
 		if got := compare.FromRun(r).Tool; got != want {
 			t.Errorf("%s: %q, want %q", extractor, got, want)
 		}

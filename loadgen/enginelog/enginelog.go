@@ -14,15 +14,6 @@ import (
 	"github.com/umascope/umascope/exporter/engine/spec"
 )
 
-// Phases that the lines of a log can begin, in order. A log never goes back.
-const (
-	PhaseLoad    = spec.PhaseLoad
-	PhaseReady   = spec.PhaseReady
-	PhaseWarmup  = spec.PhaseWarmup
-	PhaseMeasure = spec.PhaseMeasure
-	PhaseStop    = spec.PhaseStop
-)
-
 // Tool is a program whose log is supported.
 type Tool struct {
 	Name string
@@ -31,7 +22,7 @@ type Tool struct {
 	// tiers read a line about tiers of the KV cache, by the wording of each engine that has them.
 	tiers []func(*spec.Tiers, string)
 	// results reads a file of results that the tool writes next to its log; nil if there is no such file.
-	results func(io.Reader) ([]Value, error)
+	results func(io.Reader) ([]spec.Reported, error)
 }
 
 // None is the tool whose log is not read.
@@ -67,7 +58,7 @@ func (t Tool) String() string { return t.Name }
 func (t Tool) HasResults() bool { return t.results != nil }
 
 // Results reads a file of results. It fails on another kind of file, or on one above the size limit.
-func (t Tool) Results(file io.Reader) ([]Value, error) {
+func (t Tool) Results(file io.Reader) ([]spec.Reported, error) {
 	if t.results == nil {
 		return nil, fmt.Errorf("%s writes no file of results that is understood", t.Name)
 	}

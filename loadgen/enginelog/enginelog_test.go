@@ -49,7 +49,7 @@ func readText(t *testing.T, name string, text []byte) (*Reading, []string) {
 }
 
 type want struct {
-	name      Name
+	name      spec.Quantity
 	statistic string
 	value     float64
 }
@@ -61,71 +61,71 @@ func TestEachToolsLogGivesItsFiguresInBaseUnits(t *testing.T) {
 		ranks         int
 		values        []want
 	}{
-		"trtllm-serve-1.1.0rc3-gb10.log": {"trtllm", "1.1.0rc3", []string{PhaseReady}, 1, []want{
-			{WeightsBytes, "", 63.32 * gibibyte}, {TorchBytes, "", 63.52 * gibibyte}, {NonTorchBytes, "", 49.28 * gibibyte},
-			{ActivationBytes, "", 0.85 * gibibyte}, {PeakBytes, "", 113.65 * gibibyte}, {DeviceBytes, "", 119.70 * gibibyte},
+		"trtllm-serve-1.1.0rc3-gb10.log": {"trtllm", "1.1.0rc3", []string{spec.PhaseReady}, 1, []want{
+			{spec.WeightsBytes, "", 63.32 * gibibyte}, {spec.TorchBytes, "", 63.52 * gibibyte}, {spec.NonTorchBytes, "", 49.28 * gibibyte},
+			{spec.ActivationBytes, "", 0.85 * gibibyte}, {spec.PeakBytes, "", 113.65 * gibibyte}, {spec.DeviceBytes, "", 119.70 * gibibyte},
 			// The cache of the profiling, 0.56 GiB of 8224 tokens, is gone by then.
-			{KVBytes, "", 5.95 * gibibyte}, {KVTokens, "", 86720}, {KVBlockTokens, "", 32},
+			{spec.KVBytes, "", 5.95 * gibibyte}, {spec.KVTokens, "", 86720}, {spec.KVBlockTokens, "", 32},
 		}},
-		"trtllm-bench-0.17.0.log": {"trtllm", "0.17.0", []string{PhaseWarmup, PhaseMeasure, PhaseStop}, 1, []want{
-			{TensorRanks, "", 1}, {PipelineRanks, "", 1}, {Requests, "", 3000}, {InputTokensEach, spec.Mean, 128}, {OutputTokensEach, spec.Mean, 128},
-			{OutputTokensPerSecond, "", 28390.4265}, {RequestsPerSecond, "", 221.8002}, {DurationSeconds, "", 13.5256862},
+		"trtllm-bench-0.17.0.log": {"trtllm", "0.17.0", []string{spec.PhaseWarmup, spec.PhaseMeasure, spec.PhaseStop}, 1, []want{
+			{spec.TensorRanks, "", 1}, {spec.PipelineRanks, "", 1}, {spec.Requests, "", 3000}, {spec.InputTokensEach, spec.Mean, 128}, {spec.OutputTokensEach, spec.Mean, 128},
+			{spec.OutputTokensPerSecond, "", 28390.4265}, {spec.RequestsPerSecond, "", 221.8002}, {spec.DurationSeconds, "", 13.5256862},
 		}},
-		"trtllm-bench-0.21.0rc0.log": {"trtllm", "0.21.0rc0", []string{PhaseStop}, 1, []want{
-			{TensorRanks, "", 1}, {PipelineRanks, "", 1}, {Requests, "", 100}, {Concurrency, "", 94.605}, {InputTokensEach, spec.Mean, 128}, {OutputTokensEach, spec.Mean, 128},
-			{RequestsPerSecond, "", 86.5373}, {OutputTokensPerSecond, "", 11076.77}, {TotalTokensPerSecond, "", 22153.5399},
-			{DurationSeconds, "", 1.1555715}, {E2ESeconds, spec.Mean, 1.0932284}, {UserTokensPerSecond, spec.Mean, 117.1544}, {GPUTokensPerSecond, "", 11076.77},
-			{TTFTSeconds, spec.Mean, .1626706}, {TPOTSeconds, spec.Mean, .0073272},
-			{TPOTSeconds, "min", .006645}, {TPOTSeconds, "max", .0081306}, {TPOTSeconds, "p50", .0076079}, {TPOTSeconds, "p99", .0081306},
-			{TTFTSeconds, "p50", .1597857}, {TTFTSeconds, "p99", .2324339}, {E2ESeconds, "p50", 1.0917905}, {E2ESeconds, "p99", 1.1376817},
+		"trtllm-bench-0.21.0rc0.log": {"trtllm", "0.21.0rc0", []string{spec.PhaseStop}, 1, []want{
+			{spec.TensorRanks, "", 1}, {spec.PipelineRanks, "", 1}, {spec.Requests, "", 100}, {spec.Concurrency, "", 94.605}, {spec.InputTokensEach, spec.Mean, 128}, {spec.OutputTokensEach, spec.Mean, 128},
+			{spec.RequestsPerSecond, "", 86.5373}, {spec.OutputTokensPerSecond, "", 11076.77}, {spec.TotalTokensPerSecond, "", 22153.5399},
+			{spec.DurationSeconds, "", 1.1555715}, {spec.E2ESeconds, spec.Mean, 1.0932284}, {spec.UserTokensPerSecond, spec.Mean, 117.1544}, {spec.GPUTokensPerSecond, "", 11076.77},
+			{spec.TTFTSeconds, spec.Mean, .1626706}, {spec.TPOTSeconds, spec.Mean, .0073272},
+			{spec.TPOTSeconds, "min", .006645}, {spec.TPOTSeconds, "max", .0081306}, {spec.TPOTSeconds, "p50", .0076079}, {spec.TPOTSeconds, "p99", .0081306},
+			{spec.TTFTSeconds, "p50", .1597857}, {spec.TTFTSeconds, "p99", .2324339}, {spec.E2ESeconds, "p50", 1.0917905}, {spec.E2ESeconds, "p99", 1.1376817},
 		}},
-		"vllm-0.24.0.log": {"vllm", "0.24.0", []string{PhaseReady}, 1, []want{
-			{TensorRanks, "", 1}, {PipelineRanks, "", 1}, {WeightsBytes, "", 14.37 * gibibyte}, {KVBytes, "", 11.92 * gibibyte}, {KVTokens, "", 223152}, {GraphBytes, "", 0.65 * gibibyte},
+		"vllm-0.24.0.log": {"vllm", "0.24.0", []string{spec.PhaseReady}, 1, []want{
+			{spec.TensorRanks, "", 1}, {spec.PipelineRanks, "", 1}, {spec.WeightsBytes, "", 14.37 * gibibyte}, {spec.KVBytes, "", 11.92 * gibibyte}, {spec.KVTokens, "", 223152}, {spec.GraphBytes, "", 0.65 * gibibyte},
 		}},
 		// 64 of 4096 blocks are a 64th of the memory that was set.
-		"vllm-0.32.0-cpu.log": {"vllm", "", []string{PhaseReady}, 1, []want{{KVBytes, "", gibibyte / 64}, {KVTokens, "", 8192}}},
+		"vllm-0.32.0-cpu.log": {"vllm", "", []string{spec.PhaseReady}, 1, []want{{spec.KVBytes, "", gibibyte / 64}, {spec.KVTokens, "", 8192}}},
 		"vllm-0.9-v0.log": {"vllm", "", nil, 1, []want{
-			{WeightsBytes, "", 7.56 * gibibyte}, {DeviceBytes, "", 12 * gibibyte}, {NonTorchBytes, "", 0.04 * gibibyte}, {ActivationBytes, "", 0.74 * gibibyte},
-			{KVBytes, "", 3.06 * gibibyte}, {KVBlocks, "", 1394}, {KVHostBlocks, "", 1820},
+			{spec.WeightsBytes, "", 7.56 * gibibyte}, {spec.DeviceBytes, "", 12 * gibibyte}, {spec.NonTorchBytes, "", 0.04 * gibibyte}, {spec.ActivationBytes, "", 0.74 * gibibyte},
+			{spec.KVBytes, "", 3.06 * gibibyte}, {spec.KVBlocks, "", 1394}, {spec.KVHostBlocks, "", 1820},
 		}},
-		"vllm-bench.log": {"vllm", "", []string{PhaseReady, PhaseMeasure, PhaseStop}, 1, []want{
-			{RequestsPerSecond, "", 70.77}, {TotalTokensPerSecond, "", 54350.30}, {OutputTokensPerSecond, "", 18116.77},
-			{InputTokens, "", 262144}, {OutputTokens, "", 131072},
+		"vllm-bench.log": {"vllm", "", []string{spec.PhaseReady, spec.PhaseMeasure, spec.PhaseStop}, 1, []want{
+			{spec.RequestsPerSecond, "", 70.77}, {spec.TotalTokensPerSecond, "", 54350.30}, {spec.OutputTokensPerSecond, "", 18116.77},
+			{spec.InputTokens, "", 262144}, {spec.OutputTokens, "", 131072},
 		}},
-		"vllm-serve-bench.log": {"vllm", "", []string{PhaseWarmup, PhaseMeasure, PhaseStop}, 1, []want{
-			{Requests, "", 300}, {FailedRequests, "", 0}, {DurationSeconds, "", 872.34}, {InputTokens, "", 1202084}, {OutputTokens, "", 150317},
-			{RequestsPerSecond, "", .34}, {OutputTokensPerSecond, "", 172.32}, {TotalTokensPerSecond, "", 1550.32},
-			{TTFTSeconds, spec.Mean, 1.98163}, {TTFTSeconds, "p50", 1.68448}, {TTFTSeconds, "p90", 2.91337}, {TPOTSeconds, spec.Mean, .1315}, {ITLSeconds, "p99", .40225}, {E2ESeconds, "p99", 81.25},
+		"vllm-serve-bench.log": {"vllm", "", []string{spec.PhaseWarmup, spec.PhaseMeasure, spec.PhaseStop}, 1, []want{
+			{spec.Requests, "", 300}, {spec.FailedRequests, "", 0}, {spec.DurationSeconds, "", 872.34}, {spec.InputTokens, "", 1202084}, {spec.OutputTokens, "", 150317},
+			{spec.RequestsPerSecond, "", .34}, {spec.OutputTokensPerSecond, "", 172.32}, {spec.TotalTokensPerSecond, "", 1550.32},
+			{spec.TTFTSeconds, spec.Mean, 1.98163}, {spec.TTFTSeconds, "p50", 1.68448}, {spec.TTFTSeconds, "p90", 2.91337}, {spec.TPOTSeconds, spec.Mean, .1315}, {spec.ITLSeconds, "p99", .40225}, {spec.E2ESeconds, "p99", 81.25},
 		}},
-		"sglang-gb10.log": {"sglang", "", []string{PhaseReady}, 1, []want{
+		"sglang-gb10.log": {"sglang", "", []string{spec.PhaseReady}, 1, []want{
 			// The second load gave memory back by its own account: that is no size of weights.
-			{FreeBytes, "", 30.67 * gibibyte}, {WeightsBytes, "", 82.97 * gibibyte}, {KVBytes, "", 3.66 * gibibyte}, {GraphBytes, "", 0.11 * gibibyte},
+			{spec.FreeBytes, "", 30.67 * gibibyte}, {spec.WeightsBytes, "", 82.97 * gibibyte}, {spec.KVBytes, "", 3.66 * gibibyte}, {spec.GraphBytes, "", 0.11 * gibibyte},
 		}},
-		"sglang-tp2-constructed.log": {"sglang", "", []string{PhaseReady, PhaseWarmup, PhaseMeasure, PhaseStop}, 2, []want{
+		"sglang-tp2-constructed.log": {"sglang", "", []string{spec.PhaseReady, spec.PhaseWarmup, spec.PhaseMeasure, spec.PhaseStop}, 2, []want{
 			// Both pools of the first rank, none of the second, none of the engine that was there before.
-			{TensorRanks, "", 2}, {PipelineRanks, "", 1}, {FreeBytes, "", 63.48 * gibibyte}, {WeightsBytes, "", 15.11 * gibibyte}, {KVBytes, "", 56.04 * gibibyte}, {KVTokens, "", 442750},
-			{Requests, "", 1000}, {DurationSeconds, "", 15.48}, {InputTokens, "", 296523}, {RequestsPerSecond, "", 64.6}, {InputTokensPerSecond, "", 19156.4},
+			{spec.TensorRanks, "", 2}, {spec.PipelineRanks, "", 1}, {spec.FreeBytes, "", 63.48 * gibibyte}, {spec.WeightsBytes, "", 15.11 * gibibyte}, {spec.KVBytes, "", 56.04 * gibibyte}, {spec.KVTokens, "", 442750},
+			{spec.Requests, "", 1000}, {spec.DurationSeconds, "", 15.48}, {spec.InputTokens, "", 296523}, {spec.RequestsPerSecond, "", 64.6}, {spec.InputTokensPerSecond, "", 19156.4},
 		}},
-		"sglang-0.5.23-constructed.log": {"sglang", "", []string{PhaseReady}, 1, []want{
+		"sglang-0.5.23-constructed.log": {"sglang", "", []string{spec.PhaseReady}, 1, []want{
 			// The target's pool after the graphs and the draft model's, and no upper bound.
-			{TensorRanks, "", 1}, {PipelineRanks, "", 1}, {FreeBytes, "", 63.48 * gibibyte}, {WeightsBytes, "", 15.11 * gibibyte},
-			{KVBytes, "", 56.04 * gibibyte}, {KVTokens, "", 442750}, {GraphBytes, "", 0.5 * gibibyte},
+			{spec.TensorRanks, "", 1}, {spec.PipelineRanks, "", 1}, {spec.FreeBytes, "", 63.48 * gibibyte}, {spec.WeightsBytes, "", 15.11 * gibibyte},
+			{spec.KVBytes, "", 56.04 * gibibyte}, {spec.KVTokens, "", 442750}, {spec.GraphBytes, "", 0.5 * gibibyte},
 		}},
-		"llamacpp-0.5.0-cpu.log": {"llamacpp", "0", []string{PhaseReady}, 1, []want{
-			{WeightsBytes, "", 2.54 * gibibyte / 1024}, {KVBytes, "", 8. * gibibyte / 1024}, {KVTokens, "", 8192}, {HostComputeBytes, "", 8.01 * gibibyte / 1024},
+		"llamacpp-0.5.0-cpu.log": {"llamacpp", "0", []string{spec.PhaseReady}, 1, []want{
+			{spec.WeightsBytes, "", 2.54 * gibibyte / 1024}, {spec.KVBytes, "", 8. * gibibyte / 1024}, {spec.KVTokens, "", 8192}, {spec.HostComputeBytes, "", 8.01 * gibibyte / 1024},
 		}},
 		// Of CPU_Mapped 2.26 and CUDA0 5410.77 MiB; outputs (0.01 MiB), the breakdown and the prompt cache are none of these.
-		"llamacpp-0.5.0-cuda.log": {"llamacpp", "0", []string{PhaseReady}, 1, []want{
-			{WeightsBytes, "", 5413.03 * gibibyte / 1024}, {KVBytes, "", 8192. * gibibyte / 1024}, {KVTokens, "", 131072},
-			{ComputeBytes, "", 1344.01 * gibibyte / 1024}, {HostComputeBytes, "", 48.01 * gibibyte / 1024},
+		"llamacpp-0.5.0-cuda.log": {"llamacpp", "0", []string{spec.PhaseReady}, 1, []want{
+			{spec.WeightsBytes, "", 5413.03 * gibibyte / 1024}, {spec.KVBytes, "", 8192. * gibibyte / 1024}, {spec.KVTokens, "", 131072},
+			{spec.ComputeBytes, "", 1344.01 * gibibyte / 1024}, {spec.HostComputeBytes, "", 48.01 * gibibyte / 1024},
 		}},
-		"llamacpp-cuda-constructed.log": {"llamacpp", "0", []string{PhaseReady}, 1, []want{
+		"llamacpp-cuda-constructed.log": {"llamacpp", "0", []string{spec.PhaseReady}, 1, []want{
 			// A buffer that is reserved again counts once, and the draft model's is added; lines before the start do
 			// not count.
-			{WeightsBytes, "", 5420. * gibibyte / 1024}, {KVBytes, "", 8192. * gibibyte / 1024}, {KVTokens, "", 131072},
-			{ComputeBytes, "", 700. * gibibyte / 1024}, {HostComputeBytes, "", 48.01 * gibibyte / 1024},
+			{spec.WeightsBytes, "", 5420. * gibibyte / 1024}, {spec.KVBytes, "", 8192. * gibibyte / 1024}, {spec.KVTokens, "", 131072},
+			{spec.ComputeBytes, "", 700. * gibibyte / 1024}, {spec.HostComputeBytes, "", 48.01 * gibibyte / 1024},
 		}},
-		"genai-bench.log": {"genai-bench", "0.0.5", []string{PhaseMeasure, PhaseStop}, 1, nil},
+		"genai-bench.log": {"genai-bench", "0.0.5", []string{spec.PhaseMeasure, spec.PhaseStop}, 1, nil},
 	} {
 		t.Run(file, func(t *testing.T) {
 			r, entered := read(t, w.tool, file)
@@ -134,7 +134,7 @@ func TestEachToolsLogGivesItsFiguresInBaseUnits(t *testing.T) {
 			}
 			got := r.Values()
 			for _, v := range w.values {
-				i := slices.IndexFunc(got, func(g Value) bool { return g.Name == v.name && g.Statistic == v.statistic })
+				i := slices.IndexFunc(got, func(g spec.Reported) bool { return g.Name == v.name && g.Statistic == v.statistic })
 				if i < 0 {
 					t.Errorf("no %s %s", v.name, v.statistic)
 					continue
@@ -159,7 +159,7 @@ func TestVLLMsOtherSizesOfTheKVCacheAreRead(t *testing.T) {
 		"(Worker pid=7) INFO [cpu_worker.py:260] Auto set (2.5/13.59) GiB for KV cache on node 0, with 8.0 GiB requested memory for the worker.":                    2.5,
 	} {
 		r, _ := readText(t, "vllm", []byte(line+"\n"))
-		if got := r.Value(KVBytes); got == nil || *got != gib*gibibyte {
+		if got := r.Value(spec.KVBytes); got == nil || *got != gib*gibibyte {
 			t.Errorf("%q: %v", line, got)
 		}
 	}
@@ -168,21 +168,21 @@ func TestVLLMsOtherSizesOfTheKVCacheAreRead(t *testing.T) {
 // "KV size" ends in "V size", which must not count it again.
 func TestTheKVCacheOfLatentAttentionIsCountedOnce(t *testing.T) {
 	r, _ := readText(t, "sglang", []byte("[2026-11-20 16:37:06] KV Cache is allocated. dtype: torch.bfloat16, #tokens: 9, KV size: 3.00 GB\n"))
-	if got := r.Value(KVBytes); got == nil || *got != 3*gibibyte {
+	if got := r.Value(spec.KVBytes); got == nil || *got != 3*gibibyte {
 		t.Errorf("%v", *got)
 	}
 }
 
 func TestAValueHasTheTextAndLineItIsFrom(t *testing.T) {
 	r, _ := read(t, "trtllm", "trtllm-bench-constructed.log")
-	read := map[Name]string{}
+	read := map[spec.Quantity]string{}
 	for _, v := range r.Values() {
 		read[v.Name] = v.From + " " + v.Text
 	}
-	if read[KVBytes] != "stdout:17 [MemUsageChange] Allocated 5.95 GiB for max tokens in paged KV cache" || read[KVTokens] != "stdout:17 for max tokens in paged KV cache … (86720)" {
+	if read[spec.KVBytes] != "stdout:17 [MemUsageChange] Allocated 5.95 GiB for max tokens in paged KV cache" || read[spec.KVTokens] != "stdout:17 for max tokens in paged KV cache … (86720)" {
 		t.Errorf("%q", read)
 	}
-	if r.Value(KVBytes) == nil || r.Value(GraphBytes) != nil || r.Version != "0.21.0rc0" {
+	if r.Value(spec.KVBytes) == nil || r.Value(spec.GraphBytes) != nil || r.Version != "0.21.0rc0" {
 		t.Errorf("%+v", r.Values())
 	}
 }
@@ -209,7 +209,7 @@ func TestTheWarmupsOwnStartAndEndCutNoPhase(t *testing.T) {
 	_, warm, _ := bytes.Cut(text, []byte("[I] Setting up for warmup"))
 	_, benchmark, _ := bytes.Cut(warm, []byte("Warmup done."))
 	_, entered := readText(t, "trtllm", benchmark)
-	if !slices.Equal(entered, []string{PhaseMeasure, PhaseStop}) {
+	if !slices.Equal(entered, []string{spec.PhaseMeasure, spec.PhaseStop}) {
 		t.Errorf("without warm-up: %q", entered)
 	}
 }
@@ -247,7 +247,7 @@ func TestToolsUseTheVocabularyOnly(t *testing.T) {
 		}
 	}
 	for _, q := range Quantities() {
-		if suffix := map[Unit]string{Bytes: "_bytes", Seconds: "_seconds"}[q.Unit]; !strings.HasSuffix(string(q.Name), suffix) {
+		if suffix := map[spec.Unit]string{spec.UnitBytes: "_bytes", spec.UnitSeconds: "_seconds"}[q.Unit]; !strings.HasSuffix(string(q.Name), suffix) {
 			t.Errorf("%s is in %s", q.Name, q.Unit)
 		}
 	}
@@ -266,7 +266,7 @@ func TestNumbersAreReadAsToolsWriteThem(t *testing.T) {
 }
 
 func TestWhatIsTooLargeToBeExactIsNoFigure(t *testing.T) {
-	f := spec.Figure{Of: KVTokens, After: []string{"tokens:"}, Factor: spec.One}
+	f := spec.Figure{Of: spec.KVTokens, After: []string{"tokens:"}, Factor: spec.One}
 	for line, want := range map[string]bool{"tokens: 9.0E+15": true, "tokens: 9.1E+15": false, "tokens: 1E+999": false} {
 		if _, _, found := figureIn(f, line); found != want {
 			t.Errorf("%q: %v", line, found)
@@ -275,7 +275,7 @@ func TestWhatIsTooLargeToBeExactIsNoFigure(t *testing.T) {
 }
 
 func TestALabelIsNoTailOfAnotherWord(t *testing.T) {
-	f := spec.Figure{Of: InputTokens, After: []string{"Total input tokens:"}, Factor: spec.One}
+	f := spec.Figure{Of: spec.InputTokens, After: []string{"Total input tokens:"}, Factor: spec.One}
 	for line, want := range map[string]bool{"Total input tokens: 5": true, "xTotal input tokens: 5": false, "[0] Total input tokens:5": true, "Total input text tokens: 5": false} {
 		if _, _, found := figureIn(f, line); found != want {
 			t.Errorf("%q: %v", line, found)

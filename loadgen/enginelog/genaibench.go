@@ -22,10 +22,10 @@ import (
 func genaiBench() Tool {
 	return Tool{
 		Name: "genai-bench", Log: spec.Log{Help: "genai-bench: its phases, if its dashboard is off (ENABLE_UI=false), and its files (--result)",
-			First: PhaseReady,
+			First: spec.PhaseReady,
 			Marks: []spec.Mark{
-				{Text: "Starting benchmark with concurrency=", To: PhaseMeasure},
-				{Text: "The whole experiment has finished!", To: PhaseStop},
+				{Text: "Starting benchmark with concurrency=", To: spec.PhaseMeasure},
+				{Text: "The whole experiment has finished!", To: spec.PhaseStop},
 			},
 			Versions: []string{"Welcome to genai-bench"}},
 		results: genaiBenchResults,
@@ -60,7 +60,7 @@ type genaiRun struct {
 // genaiBenchResults reads the file of one run, such as D(100,100)_text-to-text_num_concurrency_1_time_60s.json:
 //
 //	{"aggregated_metrics":{"scenario":"D(100,100)","num_concurrency":1,"requests_per_second":0.53,"stats":{"ttft":{"p50":0.032}}},"_time_unit":"s"}
-func genaiBenchResults(file io.Reader) ([]Value, error) {
+func genaiBenchResults(file io.Reader) ([]spec.Reported, error) {
 	text, err := io.ReadAll(io.LimitReader(file, largestResults+1))
 	if err != nil {
 		return nil, err
@@ -81,34 +81,34 @@ func genaiBenchResults(file io.Reader) ([]Value, error) {
 	return run.values(), nil
 }
 
-func (run genaiRun) values() []Value {
+func (run genaiRun) values() []spec.Reported {
 	a := run.Aggregated
-	var values []Value
-	add := func(name Name, statistic string, value *float64, factor float64) {
+	var values []spec.Reported
+	add := func(name spec.Quantity, statistic string, value *float64, factor float64) {
 		if value != nil && *value >= 0 && *value*factor <= spec.Largest {
 			v := NewValue(name, statistic, *value*factor)
 			v.Of = run.of()
 			values = append(values, v)
 		}
 	}
-	add(RequestsPerSecond, "", a.PerSecond, spec.One)
+	add(spec.RequestsPerSecond, "", a.PerSecond, spec.One)
 	if a.PerSecond == nil {
-		add(RequestsPerSecond, "", a.PerMinute, 1./60)
+		add(spec.RequestsPerSecond, "", a.PerMinute, 1./60)
 	}
-	add(OutputTokensPerSecond, "", a.Output, spec.One)
-	add(InputTokensPerSecond, "", a.Input, spec.One)
-	add(TotalTokensPerSecond, "", a.Total, spec.One)
-	add(DurationSeconds, "", a.Duration, spec.One)
-	add(Requests, "", a.Requests, spec.One)
-	add(FailedRequests, "", a.Failed, spec.One)
+	add(spec.OutputTokensPerSecond, "", a.Output, spec.One)
+	add(spec.InputTokensPerSecond, "", a.Input, spec.One)
+	add(spec.TotalTokensPerSecond, "", a.Total, spec.One)
+	add(spec.DurationSeconds, "", a.Duration, spec.One)
+	add(spec.Requests, "", a.Requests, spec.One)
+	add(spec.FailedRequests, "", a.Failed, spec.One)
 	factor := 1.
 	if run.TimeUnit == "ms" {
 		factor = spec.Milliseconds
 	}
 	for _, row := range []struct {
-		of  Name
+		of  spec.Quantity
 		key string
-	}{{TTFTSeconds, "ttft"}, {TPOTSeconds, "tpot"}, {E2ESeconds, "e2e_latency"}} {
+	}{{spec.TTFTSeconds, "ttft"}, {spec.TPOTSeconds, "tpot"}, {spec.E2ESeconds, "e2e_latency"}} {
 		for _, statistic := range []string{spec.Mean, "min", "p25", "p50", "p75", "p90", "p95", "p99", "max"} {
 			add(row.of, statistic, a.Stats[row.key][statistic], factor)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/umascope/umascope/exporter/engine/supported"
 )
 
-func results(t *testing.T, text string) ([]Value, error) {
+func results(t *testing.T, text string) ([]spec.Reported, error) {
 	t.Helper()
 	tool, err := Find(supported.Engines(), "genai-bench")
 	if err != nil {
@@ -28,7 +28,7 @@ func TestAFileOfGenAIBenchGivesItsFigures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := map[string]Value{}
+	seen := map[string]spec.Reported{}
 	for _, v := range values {
 		seen[string(v.Name)+" "+v.Statistic] = v
 	}
@@ -47,7 +47,7 @@ func TestMillisecondsOfGenAIBenchBecomeSeconds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []want{{RequestsPerSecond, "", 2}, {DurationSeconds, "", 60}, {TTFTSeconds, spec.Mean, 1.5}}
+	want := []want{{spec.RequestsPerSecond, "", 2}, {spec.DurationSeconds, "", 60}, {spec.TTFTSeconds, spec.Mean, 1.5}}
 	if len(values) != len(want) {
 		t.Fatalf("%+v", values)
 	}

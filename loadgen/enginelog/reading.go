@@ -16,7 +16,7 @@ type Reading struct {
 	// Version is the engine's or the tool's own; empty if no line contains it.
 	Version string
 	// values are in the order in which they were first read.
-	values []Value
+	values []spec.Reported
 	ranks  int
 	// context counts the parts with their own buffers, and parts are the figures by context and device.
 	context int
@@ -24,12 +24,12 @@ type Reading struct {
 	// reduced is the ratio that the tool's reduction leaves, with its text; an empty text means no reduction.
 	reduced      float64
 	reducedWords string
-	tiers        Tiers
+	tiers        spec.Tiers
 }
 
 // part is a device's share of a figure in a context.
 type part struct {
-	of      Name
+	of      spec.Quantity
 	context int
 	device  string
 	value   float64
@@ -105,7 +105,7 @@ func (r *Reading) addPart(new part) float64 {
 
 // keep stores a figure: added to the earlier value, or replacing it.
 func (r *Reading) keep(f spec.Figure, value float64, from, text string) {
-	i := slices.IndexFunc(r.values, func(v Value) bool { return v.Name == f.Of && v.Statistic == f.Statistic })
+	i := slices.IndexFunc(r.values, func(v spec.Reported) bool { return v.Name == f.Of && v.Statistic == f.Statistic })
 	if i < 0 {
 		i = len(r.values)
 		r.values = append(r.values, NewValue(f.Of, f.Statistic, 0))
@@ -130,7 +130,7 @@ func (r *Reading) reduce(line string) {
 }
 
 // Values returns the figures, each once.
-func (r *Reading) Values() []Value {
+func (r *Reading) Values() []spec.Reported {
 	values := slices.Clone(r.values)
 	if r.reducedWords == "" {
 		return values
@@ -144,7 +144,7 @@ func (r *Reading) Values() []Value {
 }
 
 // Value returns a figure that has no statistic.
-func (r *Reading) Value(name Name) *float64 {
+func (r *Reading) Value(name spec.Quantity) *float64 {
 	for _, v := range r.Values() {
 		if v.Name == name && v.Statistic == "" {
 			return &v.Value
@@ -153,14 +153,14 @@ func (r *Reading) Value(name Name) *float64 {
 	return nil
 }
 
-// Tiers returns what the log has of the tiers of the KV cache below the device.
-func (r *Reading) Tiers() Tiers { return r.tiers }
+// spec.Tiers returns what the log has of the tiers of the KV cache below the device.
+func (r *Reading) Tiers() spec.Tiers { return r.tiers }
 
 // Ranks returns how many ranks the engine has, as far as its lines show, at least 1. With several ranks, the memory of
 // one is not all of it.
 func (r *Reading) Ranks() int {
 	ranks := max(r.ranks, 1)
-	if tensor, pipeline := r.Value(TensorRanks), r.Value(PipelineRanks); tensor != nil {
+	if tensor, pipeline := r.Value(spec.TensorRanks), r.Value(spec.PipelineRanks); tensor != nil {
 		stages := 1
 		if pipeline != nil {
 			stages = int(*pipeline)

@@ -8,7 +8,7 @@ import (
 	"github.com/umascope/umascope/exporter/engine/spec"
 )
 
-func tiersOf(t *testing.T, tool, file string) Tiers {
+func tiersOf(t *testing.T, tool, file string) spec.Tiers {
 	t.Helper()
 	text, err := os.ReadFile("testdata/" + file)
 	if err != nil {
@@ -29,7 +29,7 @@ func TestTheTiersOfKVBMAreReadFromTheLogOfVLLM(t *testing.T) {
 }
 
 func TestTheTiersOfVLLMsOwnOffloadingAreReadFromItsLog(t *testing.T) {
-	if got, want := tiersOf(t, "vllm", "vllm-0.26.0-tiering-fs.log"), (Tiers{HostBytes: 2.15e9, Files: true}); got != want {
+	if got, want := tiersOf(t, "vllm", "vllm-0.26.0-tiering-fs.log"), (spec.Tiers{HostBytes: 2.15e9, Files: true}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	if got := tiersOf(t, "vllm", "vllm-0.24.0.log"); !got.Empty() {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/umascope/umascope/loadgen/enginelog"
+	"github.com/umascope/umascope/exporter/engine/spec"
 )
 
 // aiperf reads profile_export_aiperf.json of AIPerf (0.13.0, schema 1.4; aiperf/exporters/metrics_json_exporter.py):
@@ -131,16 +131,16 @@ func (run aiperfRun) describe(r *Result) {
 func aiperfMetrics(r *Result, members map[string]json.RawMessage) error {
 	for _, of := range []struct {
 		tag  string
-		name enginelog.Name
+		name spec.Quantity
 		each bool // it is measured for each request, and has statistics
 	}{
-		{"request_throughput", enginelog.RequestsPerSecond, false}, {"output_token_throughput", enginelog.OutputTokensPerSecond, false},
-		{"input_token_throughput", enginelog.InputTokensPerSecond, false}, {"total_token_throughput", enginelog.TotalTokensPerSecond, false},
-		{"benchmark_duration", enginelog.DurationSeconds, false}, {"request_count", enginelog.Requests, false}, {"error_request_count", enginelog.FailedRequests, false},
-		{"effective_concurrency", enginelog.Concurrency, false}, {"total_isl", enginelog.InputTokens, false}, {"total_osl", enginelog.OutputTokens, false},
-		{"time_to_first_token", enginelog.TTFTSeconds, true}, {"inter_token_latency", enginelog.TPOTSeconds, true}, {"inter_chunk_latency", enginelog.ITLSeconds, true},
-		{"request_latency", enginelog.E2ESeconds, true}, {"output_token_throughput_per_user", enginelog.UserTokensPerSecond, true},
-		{"input_sequence_length", enginelog.InputTokensEach, true}, {"output_sequence_length", enginelog.OutputTokensEach, true},
+		{"request_throughput", spec.RequestsPerSecond, false}, {"output_token_throughput", spec.OutputTokensPerSecond, false},
+		{"input_token_throughput", spec.InputTokensPerSecond, false}, {"total_token_throughput", spec.TotalTokensPerSecond, false},
+		{"benchmark_duration", spec.DurationSeconds, false}, {"request_count", spec.Requests, false}, {"error_request_count", spec.FailedRequests, false},
+		{"effective_concurrency", spec.Concurrency, false}, {"total_isl", spec.InputTokens, false}, {"total_osl", spec.OutputTokens, false},
+		{"time_to_first_token", spec.TTFTSeconds, true}, {"inter_token_latency", spec.TPOTSeconds, true}, {"inter_chunk_latency", spec.ITLSeconds, true},
+		{"request_latency", spec.E2ESeconds, true}, {"output_token_throughput_per_user", spec.UserTokensPerSecond, true},
+		{"input_sequence_length", spec.InputTokensEach, true}, {"output_sequence_length", spec.OutputTokensEach, true},
 	} {
 		raw, there := members[of.tag]
 		if !there {

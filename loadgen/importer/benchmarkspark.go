@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/enginelog"
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
@@ -102,20 +102,20 @@ func (run sparkRun) result() (Result, error) {
 	if run.Iteration != nil {
 		r.label("iteration", strconv.Itoa(*run.Iteration))
 	}
-	r.add(enginelog.RequestsPerSecond, "", run.Requests, 1)
-	r.add(enginelog.OutputTokensPerSecond, "", run.Tokens, 1)
-	r.add(enginelog.PeakBytes, "", run.PeakGiB, gib)
-	r.add(enginelog.KVBytes, "", run.KVGiB, gib)
+	r.add(spec.RequestsPerSecond, "", run.Requests, 1)
+	r.add(spec.OutputTokensPerSecond, "", run.Tokens, 1)
+	r.add(spec.PeakBytes, "", run.PeakGiB, gib)
+	r.add(spec.KVBytes, "", run.KVGiB, gib)
 	r.Memory = engineReport(r.Values)
 	return r, nil
 }
 
 // engineReport returns the figures that are the engine's report on its memory; nil if there are none.
-func engineReport(values []enginelog.Value) *rundir.EngineReport {
+func engineReport(values []spec.Reported) *rundir.EngineReport {
 	var e rundir.EngineReport
 	for _, v := range values {
-		into := map[enginelog.Name]**float64{
-			enginelog.PeakBytes: &e.Peak, enginelog.NonTorchBytes: &e.NonTorch, enginelog.KVBytes: &e.KV, enginelog.KVTokens: &e.KVTokens,
+		into := map[spec.Quantity]**float64{
+			spec.PeakBytes: &e.Peak, spec.NonTorchBytes: &e.NonTorch, spec.KVBytes: &e.KV, spec.KVTokens: &e.KVTokens,
 		}[v.Name]
 		if into != nil && v.Statistic == "" {
 			*into = &v.Value

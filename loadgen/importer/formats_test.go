@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/enginelog"
+	"github.com/umascope/umascope/exporter/engine/spec"
 )
 
 // written writes files into a folder and returns the path of the first.
@@ -54,7 +54,7 @@ func only(t *testing.T, format, path string) Result {
 
 // figure is a value by name and statistic.
 type figure struct {
-	name      enginelog.Name
+	name      spec.Quantity
 	statistic string
 }
 
@@ -96,8 +96,8 @@ func TestBenchmarkSparkGivesTheEnginesPeakAndNoPeakOfMemoryInUse(t *testing.T) {
 	container, first, failed := all[0], all[1], all[2]
 	wantLabels(t, first, map[string]string{"arm": "native", "model": "small", "iteration": "1"})
 	wantFigures(t, first, map[figure]float64{
-		{enginelog.RequestsPerSecond, ""}: 0.5, {enginelog.OutputTokensPerSecond, ""}: 64,
-		{enginelog.PeakBytes, ""}: math.Round(70.5 * gib), {enginelog.KVBytes, ""}: 44 * gib,
+		{spec.RequestsPerSecond, ""}: 0.5, {spec.OutputTokensPerSecond, ""}: 64,
+		{spec.PeakBytes, ""}: math.Round(70.5 * gib), {spec.KVBytes, ""}: 44 * gib,
 	})
 	if first.Memory == nil || *first.Memory.Peak != math.Round(70.5*gib) || *first.Memory.KV != 44*gib || *first.EndCelsius != 60 || first.Key != "20251109_022626" {
 		t.Errorf("%+v", first)
@@ -120,7 +120,7 @@ func TestALogOfTensorRTLLMIsReadWithItsMetadata(t *testing.T) {
 	if alone.Key != "one.log 20250118_010113" || alone.StartedAt.Year() != 2025 || len(alone.Labels) != 0 || alone.EngineVersion != "0.21.0rc0" {
 		t.Errorf("%+v", alone)
 	}
-	wantFigures(t, alone, map[figure]float64{{enginelog.PeakBytes, ""}: 113.65 * gib, {enginelog.KVBytes, ""}: 5.95 * gib})
+	wantFigures(t, alone, map[figure]float64{{spec.PeakBytes, ""}: 113.65 * gib, {spec.KVBytes, ""}: 5.95 * gib})
 	if alone.Memory == nil || math.Abs(*alone.Memory.KV-5.95*gib) > 1 {
 		t.Errorf("%+v", alone.Memory)
 	}
@@ -142,11 +142,11 @@ func TestVLLMBenchServeIsReadAsItWasRecorded(t *testing.T) {
 	r := only(t, "vllm", "testdata/vllm-0.33.0.json")
 	wantLabels(t, r, map[string]string{"arm": "native", "version": "0.33", "model": "sim-8b", "concurrency": "2"})
 	wantFigures(t, r, map[figure]float64{
-		{enginelog.RequestsPerSecond, ""}: 6.737661616737595, {enginelog.OutputTokensPerSecond, ""}: 80.85193940085115,
-		{enginelog.TotalTokensPerSecond, ""}: 300.9488855476126, {enginelog.DurationSeconds, ""}: 0.8905166720001034,
-		{enginelog.Requests, ""}: 6, {enginelog.FailedRequests, ""}: 0, {enginelog.InputTokens, ""}: 196, {enginelog.OutputTokens, ""}: 72,
-		{enginelog.TTFTSeconds, "p50"}: .0615457214998969, {enginelog.TTFTSeconds, "sd"}: .006716077802548516,
-		{enginelog.TPOTSeconds, "mean"}: .02115242951515139, {enginelog.ITLSeconds, "p99"}: .02258508980012266, {enginelog.E2ESeconds, "p99"}: .30034908319998976,
+		{spec.RequestsPerSecond, ""}: 6.737661616737595, {spec.OutputTokensPerSecond, ""}: 80.85193940085115,
+		{spec.TotalTokensPerSecond, ""}: 300.9488855476126, {spec.DurationSeconds, ""}: 0.8905166720001034,
+		{spec.Requests, ""}: 6, {spec.FailedRequests, ""}: 0, {spec.InputTokens, ""}: 196, {spec.OutputTokens, ""}: 72,
+		{spec.TTFTSeconds, "p50"}: .0615457214998969, {spec.TTFTSeconds, "sd"}: .006716077802548516,
+		{spec.TPOTSeconds, "mean"}: .02115242951515139, {spec.ITLSeconds, "p99"}: .02258508980012266, {spec.E2ESeconds, "p99"}: .30034908319998976,
 	})
 	if want := time.Date(2026, 11, 22, 9, 13, 9, 0, time.UTC); !r.EndedAt.Equal(want) || r.EndedAt.Sub(r.StartedAt).Round(time.Millisecond) != 891*time.Millisecond {
 		t.Errorf("from %v to %v: the date is that of the end", r.StartedAt, r.EndedAt)
@@ -162,8 +162,8 @@ func TestEveryRunThatVLLMAppendedIsARun(t *testing.T) {
 			t.Fatalf("%s: %+v, %v", name, all, err)
 		}
 		wantLabels(t, all[0], map[string]string{"model": "m", "rate": "4.5"})
-		wantFigures(t, all[1], map[figure]float64{{enginelog.FailedRequests, ""}: 1, {enginelog.TTFTSeconds, "mean"}: .002})
-		if _, known := all[0].figure(figure{enginelog.TTFTSeconds, "p99"}); known {
+		wantFigures(t, all[1], map[figure]float64{{spec.FailedRequests, ""}: 1, {spec.TTFTSeconds, "mean"}: .002})
+		if _, known := all[0].figure(figure{spec.TTFTSeconds, "p99"}); known {
 			t.Error("NaN is a figure")
 		}
 	}
@@ -174,9 +174,9 @@ func TestAIPerfIsReadAsItWasRecorded(t *testing.T) {
 	r := only(t, "aiperf", "testdata/aiperf-0.13.0.json")
 	wantLabels(t, r, map[string]string{"model": "sim-8b", "concurrency": "2"})
 	wantFigures(t, r, map[figure]float64{
-		{enginelog.RequestsPerSecond, ""}: 3.3697921735351852, {enginelog.OutputTokensPerSecond, ""}: 50.546882603027775, {enginelog.Requests, ""}: 8,
-		{enginelog.DurationSeconds, ""}: 2.3423252480000003, {enginelog.TTFTSeconds, "p50"}: .063380849, {enginelog.TPOTSeconds, "mean"}: .029987537696428568,
-		{enginelog.ITLSeconds, "mean"}: .027988368516666664, {enginelog.E2ESeconds, "p25"}: .449043074, {enginelog.UserTokensPerSecond, "mean"}: 37.054433646432265,
+		{spec.RequestsPerSecond, ""}: 3.3697921735351852, {spec.OutputTokensPerSecond, ""}: 50.546882603027775, {spec.Requests, ""}: 8,
+		{spec.DurationSeconds, ""}: 2.3423252480000003, {spec.TTFTSeconds, "p50"}: .063380849, {spec.TPOTSeconds, "mean"}: .029987537696428568,
+		{spec.ITLSeconds, "mean"}: .027988368516666664, {spec.E2ESeconds, "p25"}: .449043074, {spec.UserTokensPerSecond, "mean"}: 37.054433646432265,
 	})
 	if r.Version != "0.13.0" || r.URL != "http://127.0.0.1:18123" || r.Key != "e1f2b2846013" || r.Stopped != "" || r.StartedAt.Nanosecond() != 522403000 {
 		t.Errorf("%+v", r)
@@ -188,12 +188,12 @@ func TestGuideLLMIsReadAsItWasRecorded(t *testing.T) {
 	r := only(t, "guidellm", "testdata/guidellm-0.8.1.json")
 	wantLabels(t, r, map[string]string{"model": "sim-8b", "concurrency": "2", "strategy": "concurrent"})
 	wantFigures(t, r, map[figure]float64{
-		{enginelog.RequestsPerSecond, ""}: 6.760906289089197, {enginelog.OutputTokensPerSecond, ""}: 81.13087546907036, {enginelog.Requests, ""}: 6,
-		{enginelog.FailedRequests, ""}: 0, {enginelog.DurationSeconds, ""}: .8874549865722656, {enginelog.E2ESeconds, "p50"}: .28644800186157227,
-		{enginelog.TTFTSeconds, "mean"}: .05359903971354166, {enginelog.TTFTSeconds, "p95"}: .06143307685852051,
+		{spec.RequestsPerSecond, ""}: 6.760906289089197, {spec.OutputTokensPerSecond, ""}: 81.13087546907036, {spec.Requests, ""}: 6,
+		{spec.FailedRequests, ""}: 0, {spec.DurationSeconds, ""}: .8874549865722656, {spec.E2ESeconds, "p50"}: .28644800186157227,
+		{spec.TTFTSeconds, "mean"}: .05359903971354166, {spec.TTFTSeconds, "p95"}: .06143307685852051,
 	})
-	tpot, _ := r.figure(figure{enginelog.TPOTSeconds, "mean"})
-	if itl, _ := r.figure(figure{enginelog.ITLSeconds, "mean"}); !(itl < tpot) {
+	tpot, _ := r.figure(figure{spec.TPOTSeconds, "mean"})
+	if itl, _ := r.figure(figure{spec.ITLSeconds, "mean"}); !(itl < tpot) {
 		t.Errorf("ITL %v, TPOT %v: GuideLLM's time per output token has the wait for the first in it", itl, tpot)
 	}
 	if r.StartedAt.Unix() != 1795338219 || !r.EndedAt.After(r.StartedAt) || r.URL != "http://127.0.0.1:18123" {
@@ -209,7 +209,7 @@ func TestGenAIBenchIsIdentifiedByItsExperiment(t *testing.T) {
 	r := only(t, "genai-bench", written(t, "run.json", string(text),
 		"experiment_metadata.json", `{"benchmark_version":"0.0.5","api_model_name":"m","server_engine":"vLLM","server_version":"0.24","experiment_folder_name":"e1","auth_config":{"api_key":"sk-1"}}`))
 	wantLabels(t, r, map[string]string{"model": "m", "shape": "D(100,100)", "concurrency": "1"})
-	wantFigures(t, r, map[figure]float64{{enginelog.TTFTSeconds, "p50"}: 0.03240828774869442, {enginelog.Requests, ""}: 32})
+	wantFigures(t, r, map[figure]float64{{spec.TTFTSeconds, "p50"}: 0.03240828774869442, {spec.Requests, ""}: 32})
 	if r.Key != "e1 run.json" || r.Engine != "vllm" || !r.EndedAt.Equal(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)) || r.Values[0].Of != "" {
 		t.Errorf("%+v", r)
 	}
@@ -220,8 +220,8 @@ func TestVLLMMultiTurnIsSummedUpHere(t *testing.T) {
  {"ttft_ms":100,"tpot_ms":20,"latency_ms":500,"start_time_ms":1000,"input_num_tokens":10,"output_num_tokens":21,"client_id":0,"conversation_id":"a"},
  {"ttft_ms":200,"tpot_ms":0,"latency_ms":1000,"start_time_ms":2000,"input_num_tokens":30,"output_num_tokens":9,"client_id":1,"conversation_id":"b"}]`))
 	wantFigures(t, r, map[figure]float64{
-		{enginelog.DurationSeconds, ""}: 2, {enginelog.RequestsPerSecond, ""}: 1, {enginelog.OutputTokensPerSecond, ""}: 15, {enginelog.InputTokensPerSecond, ""}: 20,
-		{enginelog.TTFTSeconds, "p50"}: .15, {enginelog.TTFTSeconds, "max"}: .2, {enginelog.TPOTSeconds, "mean"}: .02, {enginelog.E2ESeconds, "mean"}: .75,
+		{spec.DurationSeconds, ""}: 2, {spec.RequestsPerSecond, ""}: 1, {spec.OutputTokensPerSecond, ""}: 15, {spec.InputTokensPerSecond, ""}: 20,
+		{spec.TTFTSeconds, "p50"}: .15, {spec.TTFTSeconds, "max"}: .2, {spec.TPOTSeconds, "mean"}: .02, {spec.E2ESeconds, "mean"}: .75,
 	})
 	if r.Settings["clients"] != "2" || !r.StartedAt.Equal(r.EndedAt.Add(-2*time.Second)) {
 		t.Errorf("%+v", r)
@@ -238,7 +238,7 @@ func TestTheHarnesssVerdictIsNoEvidence(t *testing.T) {
 	r := only(t, "spark-harness", written(t, "summary.json", harnessJSON))
 	wantLabels(t, r, map[string]string{"model": "m", "kv_mode": "cpu_disk", "tier_mode": "B2", "workload": "rehydrate_replay"})
 	wantFigures(t, r, map[figure]float64{
-		{enginelog.RequestsPerSecond, ""}: .39, {enginelog.E2ESeconds, "p50"}: 2.0115, {enginelog.TTFTSeconds, "p95"}: .31025, {enginelog.Requests, ""}: 24,
+		{spec.RequestsPerSecond, ""}: .39, {spec.E2ESeconds, "p50"}: 2.0115, {spec.TTFTSeconds, "p95"}: .31025, {spec.Requests, ""}: 24,
 	})
 	if r.StartedAt.Minute() != 16 || !strings.Contains(strings.Join(r.Warnings, "\n"), "disk_rehydrate_detected: it counts blocks from host memory") {
 		t.Errorf("%+v", r)

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/umascope/umascope/loadgen/enginelog"
+	"github.com/umascope/umascope/exporter/engine/spec"
 )
 
 // guidellm reads the JSON output of GuideLLM (0.8.1; guidellm/schemas), each benchmark in it a run:
@@ -138,23 +138,23 @@ func (b guidellmBenchmark) result(version string) (Result, error) {
 
 func (b guidellmBenchmark) figures(r *Result) {
 	m := b.Metrics
-	r.add(enginelog.Requests, "", m.Totals.Successful, 1)
-	r.add(enginelog.FailedRequests, "", m.Totals.Errored, 1)
+	r.add(spec.Requests, "", m.Totals.Successful, 1)
+	r.add(spec.FailedRequests, "", m.Totals.Errored, 1)
 	if n := m.Totals.Incomplete; n != nil && *n > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%g requests were cut off at the end of the benchmark, and are in no figure", *n))
 	}
-	r.add(enginelog.DurationSeconds, "", b.Duration, 1)
+	r.add(spec.DurationSeconds, "", b.Duration, 1)
 	r.totals([]total{
-		{enginelog.RequestsPerSecond, m.Requests.mean()}, {enginelog.OutputTokensPerSecond, m.Output.mean()},
-		{enginelog.InputTokensPerSecond, m.Input.mean()}, {enginelog.TotalTokensPerSecond, m.Total.mean()}, {enginelog.Concurrency, m.Concurrency.mean()},
+		{spec.RequestsPerSecond, m.Requests.mean()}, {spec.OutputTokensPerSecond, m.Output.mean()},
+		{spec.InputTokensPerSecond, m.Input.mean()}, {spec.TotalTokensPerSecond, m.Total.mean()}, {spec.Concurrency, m.Concurrency.mean()},
 	})
 	for _, of := range []struct {
-		name   enginelog.Name
+		name   spec.Quantity
 		d      guidellmDistribution
 		factor float64
 	}{
-		{enginelog.InputTokensEach, m.Prompts, 1}, {enginelog.OutputTokensEach, m.Outputs, 1}, {enginelog.E2ESeconds, m.Latency, 1},
-		{enginelog.TTFTSeconds, m.TTFT, 1e-3}, {enginelog.TPOTSeconds, m.TPOT, 1e-3}, {enginelog.ITLSeconds, m.ITL, 1e-3},
+		{spec.InputTokensEach, m.Prompts, 1}, {spec.OutputTokensEach, m.Outputs, 1}, {spec.E2ESeconds, m.Latency, 1},
+		{spec.TTFTSeconds, m.TTFT, 1e-3}, {spec.TPOTSeconds, m.TPOT, 1e-3}, {spec.ITLSeconds, m.ITL, 1e-3},
 	} {
 		s := of.d.Successful
 		if s == nil {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/cmd/terminal"
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
@@ -62,7 +63,7 @@ type Result struct {
 	Stopped  string
 	EndKnown bool
 	// Values are the tool's figures, Memory the engine's figures for its own memory.
-	Values []enginelog.Value
+	Values []spec.Reported
 	Memory *rundir.EngineReport
 	// LatencySeconds is the latency of the network that the tool probed, by LatencyMode; nil if it did not.
 	LatencySeconds *float64
@@ -106,12 +107,12 @@ func (r *Result) setting(name, value string) {
 const largest = 1 << 53
 
 // add adds a figure in base units. It drops an absent, negative or too large value.
-func (r *Result) add(name enginelog.Name, statistic string, value *float64, factor float64) {
+func (r *Result) add(name spec.Quantity, statistic string, value *float64, factor float64) {
 	if value == nil || !(*value >= 0 && *value*factor <= largest) {
 		return
 	}
 	v := enginelog.NewValue(name, statistic, *value*factor)
-	if v.Unit == enginelog.Bytes {
+	if v.Unit == spec.UnitBytes {
 		v.Value = math.Round(v.Value) // a count is a whole number
 	}
 	r.Values = append(r.Values, v)
@@ -119,7 +120,7 @@ func (r *Result) add(name enginelog.Name, statistic string, value *float64, fact
 
 // total is a figure of a whole run, in its base unit.
 type total struct {
-	name  enginelog.Name
+	name  spec.Quantity
 	value *float64
 }
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/enginelog"
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/stats"
 )
@@ -127,8 +127,8 @@ func (b benchyReport) results(f *file, origin benchyOrigin) ([]Result, error) {
 		r.Warnings = append(r.Warnings, warnings...)
 		r.setting("latency_mode", b.LatencyMode)
 		if b.LatencyMS != nil {
-			r.add(enginelog.NetworkSeconds, "", new(inSeconds(*b.LatencyMS)), 1)
-			r.quote(enginelog.NetworkSeconds, "", *b.LatencyMS)
+			r.add(spec.NetworkSeconds, "", new(inSeconds(*b.LatencyMS)), 1)
+			r.quote(spec.NetworkSeconds, "", *b.LatencyMS)
 		}
 		if b.PrefixCaching != nil {
 			r.setting("prefix_caching_enabled", fmt.Sprint(*b.PrefixCaching))
@@ -259,14 +259,14 @@ func (c benchyCell) warnings(version string) []string {
 // figures adds the figures of a row.
 func (row benchyRow) figures(r *Result, c benchyCell) {
 	for _, of := range []struct {
-		name   enginelog.Name
+		name   spec.Quantity
 		metric *benchyMetric
 		base   func(float64) float64
 	}{
-		{enginelog.PrefillTokensPerSecond, row.Prefill, asIs}, {enginelog.PrefillTokensPerSecondEach, row.PrefillEach, asIs},
-		{enginelog.DecodeTokensPerSecond, row.Decode, asIs}, {enginelog.UserTokensPerSecond, row.DecodeEach, asIs},
-		{enginelog.PeakTokensPerSecond, row.Peak, asIs}, {enginelog.PeakTokensPerSecondEach, row.PeakEach, asIs},
-		{enginelog.FirstEventSeconds, row.FirstEvent, inSeconds}, {enginelog.PrefillSeconds, row.PrefillTime, inSeconds}, {enginelog.TTFTSeconds, row.TTFT, inSeconds},
+		{spec.PrefillTokensPerSecond, row.Prefill, asIs}, {spec.PrefillTokensPerSecondEach, row.PrefillEach, asIs},
+		{spec.DecodeTokensPerSecond, row.Decode, asIs}, {spec.UserTokensPerSecond, row.DecodeEach, asIs},
+		{spec.PeakTokensPerSecond, row.Peak, asIs}, {spec.PeakTokensPerSecondEach, row.PeakEach, asIs},
+		{spec.FirstEventSeconds, row.FirstEvent, inSeconds}, {spec.PrefillSeconds, row.PrefillTime, inSeconds}, {spec.TTFTSeconds, row.TTFT, inSeconds},
 	} {
 		of.metric.add(r, of.name, of.base)
 	}
@@ -289,12 +289,12 @@ func (row benchyRow) earlyRole(r *Result, c benchyCell) {
 // without requests.
 func (row benchyRow) requests(r *Result, cell benchyCell, runs int) {
 	answered := float64(max(row.FirstEvent.n(), row.TTFT.n()))
-	r.add(enginelog.Requests, "", &answered, 1)
+	r.add(spec.Requests, "", &answered, 1)
 	lost := float64(runs)*float64(cell.concurrency) - answered
 	if !(lost > 0) {
 		return
 	}
-	r.add(enginelog.FailedRequests, "", &lost, 1)
+	r.add(spec.FailedRequests, "", &lost, 1)
 	r.Warnings = append(r.Warnings, fmt.Sprintf("requests lost: the file has values of %.0f requests, %d batches of %d are %.0f", answered, runs, cell.concurrency, answered+lost))
 }
 
@@ -310,7 +310,7 @@ func inSeconds(ms float64) float64 {
 }
 
 // add adds a figure with its statistics, converted to the base unit; its mean has the text of the file.
-func (m *benchyMetric) add(r *Result, name enginelog.Name, base func(float64) float64) {
+func (m *benchyMetric) add(r *Result, name spec.Quantity, base func(float64) float64) {
 	if m == nil || m.Mean == nil {
 		return
 	}
@@ -341,7 +341,7 @@ func (m *benchyMetric) add(r *Result, name enginelog.Name, base func(float64) fl
 }
 
 // quote sets the text that a figure has in the file, in the tool's unit: an export has the same digits.
-func (r *Result) quote(name enginelog.Name, statistic string, of any) {
+func (r *Result) quote(name spec.Quantity, statistic string, of any) {
 	text, err := json.Marshal(of)
 	if n := len(r.Values) - 1; err == nil && n >= 0 && r.Values[n].Name == name && r.Values[n].Statistic == statistic {
 		r.Values[n].Text = string(text)

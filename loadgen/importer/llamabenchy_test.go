@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/enginelog"
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 )
@@ -42,13 +42,13 @@ func TestLlamaBenchyIsReadAsItWasRecorded(t *testing.T) {
 		"model": "sim/simulated-8b", "tool_version": "0.4.0", "phase": "inference", "depth": "0", "concurrency": "1", "pp": "256", "tg": "16",
 	})
 	wantFigures(t, r, map[figure]float64{
-		{enginelog.PrefillTokensPerSecond, "mean"}: 2107.828601331941, {enginelog.PrefillTokensPerSecond, "sd"}: 174.93244381163834 * math.Sqrt2,
-		{enginelog.PrefillTokensPerSecond, "min"}: 1932.8961575203027, {enginelog.PrefillTokensPerSecond, "p50"}: 2107.828601331941,
-		{enginelog.DecodeTokensPerSecond, "mean"}: 47.552776499108546, {enginelog.UserTokensPerSecond, "max"}: 47.82109157913372,
-		{enginelog.PeakTokensPerSecond, "mean"}: 50.722961599049114, {enginelog.PeakTokensPerSecondEach, "mean"}: 50.722961599049114,
-		{enginelog.FirstEventSeconds, "mean"}: .12293894599997657, {enginelog.PrefillSeconds, "max"}: .13244374200030506,
-		{enginelog.TTFTSeconds, "sd"}: .01014942300025723 * math.Sqrt2, {enginelog.Requests, ""}: 2,
-		{enginelog.NetworkSeconds, ""}: .0006446269999287324,
+		{spec.PrefillTokensPerSecond, "mean"}: 2107.828601331941, {spec.PrefillTokensPerSecond, "sd"}: 174.93244381163834 * math.Sqrt2,
+		{spec.PrefillTokensPerSecond, "min"}: 1932.8961575203027, {spec.PrefillTokensPerSecond, "p50"}: 2107.828601331941,
+		{spec.DecodeTokensPerSecond, "mean"}: 47.552776499108546, {spec.UserTokensPerSecond, "max"}: 47.82109157913372,
+		{spec.PeakTokensPerSecond, "mean"}: 50.722961599049114, {spec.PeakTokensPerSecondEach, "mean"}: 50.722961599049114,
+		{spec.FirstEventSeconds, "mean"}: .12293894599997657, {spec.PrefillSeconds, "max"}: .13244374200030506,
+		{spec.TTFTSeconds, "sd"}: .01014942300025723 * math.Sqrt2, {spec.Requests, ""}: 2,
+		{spec.NetworkSeconds, ""}: .0006446269999287324,
 	})
 	if want := time.Date(2026, 11, 23, 9, 29, 17, 0, time.UTC); !r.EndedAt.Equal(want) || r.Version != "0.4.0" || r.Key != "2026-11-23 09:29:17Z inference d0 c1 pp256 tg16" {
 		t.Errorf("%+v", r)
@@ -57,9 +57,9 @@ func TestLlamaBenchyIsReadAsItWasRecorded(t *testing.T) {
 		t.Errorf("%v", r.Settings)
 	}
 	context := cellRun(t, all, "depth=1024", "concurrency=2", "phase=context")
-	wantFigures(t, context, map[figure]float64{{enginelog.Requests, ""}: 4})
+	wantFigures(t, context, map[figure]float64{{spec.Requests, ""}: 4})
 	for _, r := range all {
-		if _, known := r.figure(figure{enginelog.FailedRequests, ""}); known {
+		if _, known := r.figure(figure{spec.FailedRequests, ""}); known {
 			t.Errorf("%s: failed requests of a file that lost none", r.Key)
 		}
 	}
@@ -72,9 +72,9 @@ func TestEveryValueOfLlamaBenchyIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, v := range cellRun(t, all, "depth=0", "concurrency=2").Values {
-		want := map[enginelog.Name][]float64{
-			enginelog.PrefillTokensPerSecond:     {2343.4764823657206, 2431.1228126001015},
-			enginelog.PrefillTokensPerSecondEach: {1175.2057136766766, 1315.833312252272, 1364.6789861348589, 1220.1904436064106},
+		want := map[spec.Quantity][]float64{
+			spec.PrefillTokensPerSecond:     {2343.4764823657206, 2431.1228126001015},
+			spec.PrefillTokensPerSecondEach: {1175.2057136766766, 1315.833312252272, 1364.6789861348589, 1220.1904436064106},
 		}[v.Name]
 		if v.Statistic == "mean" && want != nil && !slices.Equal(v.Values, want) || v.Statistic != "mean" && v.Values != nil {
 			t.Errorf("%s %s: %v", v.Name, v.Statistic, v.Values)
@@ -141,9 +141,9 @@ func TestACellThatLostAWholeBatchIsNoticedByTheOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for depth, lost := range map[string]float64{"8": 2, "9": 6} {
-		wantFigures(t, cellRun(t, all, "depth="+depth), map[figure]float64{{enginelog.FailedRequests, ""}: lost})
+		wantFigures(t, cellRun(t, all, "depth="+depth), map[figure]float64{{spec.FailedRequests, ""}: lost})
 	}
-	if _, known := cellRun(t, all, "depth=0").figure(figure{enginelog.FailedRequests, ""}); known {
+	if _, known := cellRun(t, all, "depth=0").figure(figure{spec.FailedRequests, ""}); known {
 		t.Error("nothing is lost at depth 0")
 	}
 }
@@ -176,8 +176,8 @@ func TestAMergedFileShowsWhatABatchLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantFigures(t, cellRun(t, all, "depth=0"), map[figure]float64{{enginelog.FailedRequests, ""}: 5})
-	if _, known := cellRun(t, all, "depth=8").figure(figure{enginelog.FailedRequests, ""}); known {
+	wantFigures(t, cellRun(t, all, "depth=0"), map[figure]float64{{spec.FailedRequests, ""}: 5})
+	if _, known := cellRun(t, all, "depth=8").figure(figure{spec.FailedRequests, ""}); known {
 		t.Error("one batch of another cell is held against three")
 	}
 }
@@ -201,13 +201,13 @@ func TestTheCSVOfLlamaBenchyHasItsMeans(t *testing.T) {
 	}
 	r := cellRun(t, all, "depth=0", "concurrency=2")
 	wantFigures(t, r, map[figure]float64{
-		{enginelog.PrefillTokensPerSecond, "mean"}: 2352.535975389466, {enginelog.PrefillTokensPerSecond, "population_sd"}: 3.114903256321213,
-		{enginelog.PrefillTokensPerSecondEach, "mean"}: 1246.0110690320344, {enginelog.DecodeTokensPerSecond, "mean"}: 89.2903132367864,
-		{enginelog.UserTokensPerSecond, "mean"}: 47.463902234711426, {enginelog.PeakTokensPerSecond, "mean"}: 95.24300078590551,
-		{enginelog.PeakTokensPerSecondEach, "mean"}: 50.628162383692185, {enginelog.TTFTSeconds, "mean"}: .2069506555000089,
-		{enginelog.FirstEventSeconds, "mean"}: .2069506555000089, {enginelog.PrefillSeconds, "population_sd"}: .010484240903021396,
+		{spec.PrefillTokensPerSecond, "mean"}: 2352.535975389466, {spec.PrefillTokensPerSecond, "population_sd"}: 3.114903256321213,
+		{spec.PrefillTokensPerSecondEach, "mean"}: 1246.0110690320344, {spec.DecodeTokensPerSecond, "mean"}: 89.2903132367864,
+		{spec.UserTokensPerSecond, "mean"}: 47.463902234711426, {spec.PeakTokensPerSecond, "mean"}: 95.24300078590551,
+		{spec.PeakTokensPerSecondEach, "mean"}: 50.628162383692185, {spec.TTFTSeconds, "mean"}: .2069506555000089,
+		{spec.FirstEventSeconds, "mean"}: .2069506555000089, {spec.PrefillSeconds, "population_sd"}: .010484240903021396,
 	})
-	for _, of := range []figure{{enginelog.PrefillTokensPerSecond, "sd"}, {enginelog.Requests, ""}} {
+	for _, of := range []figure{{spec.PrefillTokensPerSecond, "sd"}, {spec.Requests, ""}} {
 		if value, known := r.figure(of); known {
 			t.Errorf("%s %s is %v: it does not follow from a mean", of.name, of.statistic, value)
 		}
@@ -225,8 +225,8 @@ func TestATableOfAPostIsRead(t *testing.T) {
 	}
 	first := cellRun(t, all, "depth=0", "pp=2048", "tg=32", "concurrency=1")
 	wantFigures(t, first, map[figure]float64{
-		{enginelog.PrefillTokensPerSecond, "mean"}: 2443.9, {enginelog.DecodeTokensPerSecond, "mean"}: 50.11, {enginelog.DecodeTokensPerSecond, "population_sd"}: .01,
-		{enginelog.TTFTSeconds, "mean"}: .10555,
+		{spec.PrefillTokensPerSecond, "mean"}: 2443.9, {spec.DecodeTokensPerSecond, "mean"}: 50.11, {spec.DecodeTokensPerSecond, "population_sd"}: .01,
+		{spec.TTFTSeconds, "mean"}: .10555,
 	})
 	wantLabels(t, cellRun(t, all, "depth=4096"), map[string]string{"model": "m", "phase": "inference", "depth": "4096", "concurrency": "1", "tg": "32"})
 }
@@ -340,11 +340,11 @@ func TestProgressOfLlamaBenchyIsReadAsItWasRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	cell := cellRun(t, report, "depth=0", "concurrency=1")
-	ttft, _ := cell.figure(figure{enginelog.TTFTSeconds, "mean"})
+	ttft, _ := cell.figure(figure{spec.TTFTSeconds, "mean"})
 	if got := *s.Latency.TTFT.Send.Mean; math.Abs(got-ttft) > 1e-9 {
 		t.Errorf("TTFT %v, by the JSON %v", got, ttft)
 	}
-	tg, _ := cell.figure(figure{enginelog.UserTokensPerSecond, "mean"})
+	tg, _ := cell.figure(figure{spec.UserTokensPerSecond, "mean"})
 	if got := 1 / *s.Latency.TPOT.Send.Mean; math.Abs(got-tg) > .01*tg {
 		t.Errorf("%v tokens per second, by the JSON %v", got, tg)
 	}

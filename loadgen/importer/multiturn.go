@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/umascope/umascope/loadgen/enginelog"
+	"github.com/umascope/umascope/exporter/engine/spec"
 )
 
 // vllmMultiTurn reads what vLLM's benchmarks/multi_turn/benchmark_serving_multi_turn.py (@00d3953) writes with
@@ -75,11 +75,11 @@ func readMultiTurn(f *file) ([]Result, error) {
 	}
 	r.setting("clients", number(float64(len(clients))))
 	r.setting("conversations", number(float64(len(conversations))))
-	r.distribution(enginelog.TTFTSeconds, ttft, 1e-3)
-	r.distribution(enginelog.TPOTSeconds, tpot, 1e-3)
-	r.distribution(enginelog.E2ESeconds, latency, 1e-3)
-	r.distribution(enginelog.InputTokensEach, input, 1)
-	r.distribution(enginelog.OutputTokensEach, output, 1)
+	r.distribution(spec.TTFTSeconds, ttft, 1e-3)
+	r.distribution(spec.TPOTSeconds, tpot, 1e-3)
+	r.distribution(spec.E2ESeconds, latency, 1e-3)
+	r.distribution(spec.InputTokensEach, input, 1)
+	r.distribution(spec.OutputTokensEach, output, 1)
 	r.rates(len(turns), sum(input), sum(output), seconds)
 	return []Result{r}, nil
 }
@@ -87,16 +87,16 @@ func readMultiTurn(f *file) ([]Result, error) {
 // rates adds the rates of a number of requests over a time in seconds.
 func (r *Result) rates(requests int, input, output, seconds float64) {
 	n := float64(requests)
-	r.add(enginelog.Requests, "", &n, 1)
-	r.add(enginelog.InputTokens, "", &input, 1)
-	r.add(enginelog.OutputTokens, "", &output, 1)
+	r.add(spec.Requests, "", &n, 1)
+	r.add(spec.InputTokens, "", &input, 1)
+	r.add(spec.OutputTokens, "", &output, 1)
 	if !(seconds > 0) {
 		return
 	}
-	r.add(enginelog.DurationSeconds, "", &seconds, 1)
-	r.add(enginelog.RequestsPerSecond, "", &n, 1/seconds)
-	r.add(enginelog.InputTokensPerSecond, "", &input, 1/seconds)
-	r.add(enginelog.OutputTokensPerSecond, "", &output, 1/seconds)
+	r.add(spec.DurationSeconds, "", &seconds, 1)
+	r.add(spec.RequestsPerSecond, "", &n, 1/seconds)
+	r.add(spec.InputTokensPerSecond, "", &input, 1/seconds)
+	r.add(spec.OutputTokensPerSecond, "", &output, 1/seconds)
 }
 
 func sum(values []float64) float64 {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/enginelog"
+	"github.com/umascope/umascope/exporter/engine/spec"
 )
 
 // sparkHarness reads summary.json of dgx-spark-harness (@5671630, bench/run_bench.py):
@@ -115,13 +115,13 @@ func (run harnessRun) started() time.Time {
 
 func (o harnessFigures) figures(r *Result) {
 	r.totals([]total{
-		{enginelog.RequestsPerSecond, o.Requests}, {enginelog.InputTokensPerSecond, o.Input}, {enginelog.OutputTokensPerSecond, o.Output},
-		{enginelog.DurationSeconds, o.Duration}, {enginelog.Requests, o.OK}, {enginelog.FailedRequests, o.Failed},
+		{spec.RequestsPerSecond, o.Requests}, {spec.InputTokensPerSecond, o.Input}, {spec.OutputTokensPerSecond, o.Output},
+		{spec.DurationSeconds, o.Duration}, {spec.Requests, o.OK}, {spec.FailedRequests, o.Failed},
 	})
 	for _, of := range []struct {
-		name   enginelog.Name
+		name   spec.Quantity
 		values map[string]*float64
-	}{{enginelog.TTFTSeconds, o.TTFT}, {enginelog.E2ESeconds, o.Latency}} {
+	}{{spec.TTFTSeconds, o.TTFT}, {spec.E2ESeconds, o.Latency}} {
 		for _, statistic := range slices.Sorted(maps.Keys(of.values)) {
 			if slices.Contains([]string{"mean", "min", "p50", "p90", "p95", "p99", "max"}, statistic) {
 				r.add(of.name, statistic, of.values[statistic], 1e-3)

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/loadgen/enginelog"
+	"github.com/umascope/umascope/exporter/engine/spec"
 )
 
 // TestSparkrunIsReadAsItWasWritten: by sparkrun 0.4.2, of one report of llama-benchy. Its figures are those of the report.
@@ -24,7 +24,7 @@ func TestSparkrunIsReadAsItWasWritten(t *testing.T) {
 	}
 	for i, r := range all {
 		want := report[i]
-		if r.Key != want.Key || r.Version != "0.4.0" || !r.EndedAt.Equal(want.EndedAt) || !slices.EqualFunc(r.Values, want.Values, func(a, b enginelog.Value) bool {
+		if r.Key != want.Key || r.Version != "0.4.0" || !r.EndedAt.Equal(want.EndedAt) || !slices.EqualFunc(r.Values, want.Values, func(a, b spec.Reported) bool {
 			return a.Name == b.Name && a.Statistic == b.Statistic && a.Value == b.Value && slices.Equal(a.Values, b.Values)
 		}) {
 			t.Errorf("%+v\nis not\n%+v", r, want)
@@ -56,7 +56,7 @@ func TestAResumedSparkrunIsWarnedOf(t *testing.T) {
 		if want := time.Date(2026, 11, 23, 9, 20, 0, 0, time.UTC); !r.EndedAt.Equal(want) {
 			t.Errorf("%s ended %v: the file was written later than it was measured", r.Key, r.EndedAt)
 		}
-		if _, known := r.figure(figure{enginelog.FailedRequests, ""}); known {
+		if _, known := r.figure(figure{spec.FailedRequests, ""}); known {
 			t.Errorf("%s: failures do not follow from a merged file", r.Key)
 		}
 	}

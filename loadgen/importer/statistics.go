@@ -3,12 +3,12 @@ package importer
 import (
 	"slices"
 
-	"github.com/umascope/umascope/loadgen/enginelog"
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/loadgen/stats"
 )
 
 // distribution adds the usual statistics of values; factor converts their unit to the base unit.
-func (r *Result) distribution(name enginelog.Name, values []float64, factor float64) {
+func (r *Result) distribution(name spec.Quantity, values []float64, factor float64) {
 	if len(values) == 0 {
 		return
 	}

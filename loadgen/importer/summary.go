@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/umascope/umascope/loadgen/enginelog"
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
@@ -45,7 +45,7 @@ func (o Order) imported(one found) *rundir.Imported {
 }
 
 // fromFile sets the file as the source of figures.
-func fromFile(values []enginelog.Value, name string) []enginelog.Value {
+func fromFile(values []spec.Reported, name string) []spec.Reported {
 	all := slices.Clone(values)
 	for i := range all {
 		if all[i].From == "" {
@@ -53,7 +53,7 @@ func fromFile(values []enginelog.Value, name string) []enginelog.Value {
 		}
 	}
 	if all == nil {
-		all = []enginelog.Value{}
+		all = []spec.Reported{}
 	}
 	return all
 }

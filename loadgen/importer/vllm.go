@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/umascope/umascope/loadgen/enginelog"
+	"github.com/umascope/umascope/exporter/engine/spec"
 )
 
 // vllm reads the files of `vllm bench serve` (--save-result, and --append-result, which has one run per line; vLLM
@@ -125,9 +125,9 @@ func vllmResult(text []byte) (Result, error) {
 	r.settingNumber("num_prompts", run.Prompts)
 	vllmMetadata(&r, members)
 	r.totals([]total{
-		{enginelog.RequestsPerSecond, run.Requests}, {enginelog.OutputTokensPerSecond, run.Output}, {enginelog.TotalTokensPerSecond, run.Total},
-		{enginelog.DurationSeconds, run.Duration}, {enginelog.Requests, run.Completed}, {enginelog.FailedRequests, run.failed()},
-		{enginelog.InputTokens, run.InputTokens}, {enginelog.OutputTokens, run.OutputTokens},
+		{spec.RequestsPerSecond, run.Requests}, {spec.OutputTokensPerSecond, run.Output}, {spec.TotalTokensPerSecond, run.Total},
+		{spec.DurationSeconds, run.Duration}, {spec.Requests, run.Completed}, {spec.FailedRequests, run.failed()},
+		{spec.InputTokens, run.InputTokens}, {spec.OutputTokens, run.OutputTokens},
 	})
 	err = vllmLatencies(&r, members)
 	return r, err
@@ -145,8 +145,8 @@ func (run vllmRun) failed() *float64 {
 func vllmLatencies(r *Result, members map[string]json.RawMessage) error {
 	for _, of := range []struct {
 		key  string
-		name enginelog.Name
-	}{{"ttft", enginelog.TTFTSeconds}, {"tpot", enginelog.TPOTSeconds}, {"itl", enginelog.ITLSeconds}, {"e2el", enginelog.E2ESeconds}} {
+		name spec.Quantity
+	}{{"ttft", spec.TTFTSeconds}, {"tpot", spec.TPOTSeconds}, {"itl", spec.ITLSeconds}, {"e2el", spec.E2ESeconds}} {
 		for _, s := range []struct{ key, statistic string }{
 			{"mean", "mean"}, {"std", "sd"}, {"p25", "p25"}, {"median", "p50"}, {"p75", "p75"}, {"p90", "p90"}, {"p95", "p95"}, {"p99", "p99"},
 		} {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
@@ -171,8 +172,8 @@ func golden(t *testing.T) *bench {
 	o.Imported, o.Mode, o.Host, o.Model, o.Scenario, o.Labels = "benchmark-spark", "", "spark-2", "deepseek", "benchmark-spark", map[string]string{"arm": "native", "host": "spark-2"}
 	o.Metrics = map[string]float64{figure.ToolOutputTokensPerSecond: 119.25, figure.ToolRequestsPerSecond: 0.9375}
 	s = summary.Summary{
-		Tool: &rundir.ToolReport{Program: "trtllm-bench", Values: []enginelog.Value{
-			enginelog.NewValue(enginelog.OutputTokensPerSecond, "", 119.25), enginelog.NewValue(enginelog.RequestsPerSecond, "", 0.9375)}},
+		Tool: &rundir.ToolReport{Program: "trtllm-bench", Values: []spec.Reported{
+			enginelog.NewValue(spec.OutputTokensPerSecond, "", 119.25), enginelog.NewValue(spec.RequestsPerSecond, "", 0.9375)}},
 		Memory: &summary.Memory{EngineReported: &rundir.EngineReport{Peak: new(70e9), KV: new(44e9), KVTokens: new(86720.), Source: "all.json"}},
 	}
 	b.put(Of(o, s))

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
@@ -69,7 +70,7 @@ func (r *recording) runCommand(ctx context.Context) (subprocess.Exit, error) {
 	}
 	fromStdout := enginelog.NewLines(func(l enginelog.Line) { r.log.read("stdout", l) })
 	fromStderr := enginelog.NewLines(func(l enginelog.Line) { r.log.read("stderr", l) })
-	r.log.begin(cmp.Or(r.load.Tool.First, enginelog.PhaseMeasure))
+	r.log.begin(cmp.Or(r.load.Tool.First, spec.PhaseMeasure))
 	secrets := openai.NewRedactor(r.capture.secrets())
 	keptStdout, keptStderr := &redactedLog{to: stdout, secrets: secrets}, &redactedLog{to: stderr, secrets: secrets}
 	c, err := subprocess.Start(subprocess.Options{

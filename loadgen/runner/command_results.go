@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/loadgen/enginelog"
 )
 
@@ -15,7 +16,7 @@ const mostResults = 1000
 
 // commandResults reads figures from the files that the command was expected to write. From a folder it reads only
 // files written since the command began. A file that cannot be read is a warning.
-func commandResults(c Command, since time.Time) (values []enginelog.Value, warnings []string) {
+func commandResults(c Command, since time.Time) (values []spec.Reported, warnings []string) {
 	for _, path := range c.Results {
 		found, err := resultsBelow(path, c.Tool, since)
 		if err == nil && len(found) == 0 {
@@ -29,8 +30,8 @@ func commandResults(c Command, since time.Time) (values []enginelog.Value, warni
 	return values, warnings
 }
 
-func resultsBelow(path string, tool enginelog.Tool, since time.Time) ([]enginelog.Value, error) {
-	var values []enginelog.Value
+func resultsBelow(path string, tool enginelog.Tool, since time.Time) ([]spec.Reported, error) {
+	var values []spec.Reported
 	files := 0
 	since = since.Truncate(time.Second) // timestamps of some file systems have whole seconds only
 	err := filepath.WalkDir(path, func(at string, entry fs.DirEntry, err error) error {
@@ -54,7 +55,7 @@ func resultsBelow(path string, tool enginelog.Tool, since time.Time) ([]enginelo
 	return values, err
 }
 
-func resultsOf(path string, tool enginelog.Tool) ([]enginelog.Value, error) {
+func resultsOf(path string, tool enginelog.Tool) ([]spec.Reported, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err

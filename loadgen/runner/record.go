@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/exporter/metric"
 
-	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/subprocess"
 )
@@ -186,16 +186,16 @@ func recordPhases() []string {
 
 // commandPhases returns the phases of the command.
 func commandPhases() []string {
-	return []string{enginelog.PhaseLoad, enginelog.PhaseReady, enginelog.PhaseWarmup, enginelog.PhaseMeasure, enginelog.PhaseStop}
+	return []string{spec.PhaseLoad, spec.PhaseReady, spec.PhaseWarmup, spec.PhaseMeasure, spec.PhaseStop}
 }
 
 // uncounted returns the phases that enter no figure of the run, and whether the log shows which phase is measured. If
 // it does not, the whole command is measured.
 func uncounted(spans []rundir.Span) (names []string, measured bool) {
-	measured = slices.ContainsFunc(spans, func(s rundir.Span) bool { return s.Name == enginelog.PhaseMeasure })
+	measured = slices.ContainsFunc(spans, func(s rundir.Span) bool { return s.Name == spec.PhaseMeasure })
 	for _, s := range spans {
 		around := !slices.Contains(commandPhases(), s.Name)
-		if around || measured && s.Name != enginelog.PhaseMeasure {
+		if around || measured && s.Name != spec.PhaseMeasure {
 			names = append(names, s.Name)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/umascope/umascope/loadgen/enginelog"
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/subprocess"
 	"github.com/umascope/umascope/loadgen/summary"
@@ -39,7 +39,7 @@ func (e recorded) judging() *rundir.Judging {
 		Streaming: true, TelemetryRequested: r.keep.Capture.Requested(), Validity: r.keep.Validity, Checks: checkFindings(campaign),
 		Tool: &rundir.ToolReport{
 			Program: c.Program, Extractor: c.Extractor, Version: c.Version, ExitCode: c.ExitCode, Ranks: reading.Ranks(),
-			Values: slices.Concat([]enginelog.Value{}, reading.Values(), values),
+			Values: slices.Concat([]spec.Reported{}, reading.Values(), values),
 		},
 		Engine: summary.EngineOf(reading, "the log of "+c.Program), Complete: true,
 		Warnings: slices.Concat(r.capture.warnings(), e.warnings(), warnings, problems(campaign)),

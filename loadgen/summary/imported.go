@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/umascope/umascope/loadgen/enginelog"
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
@@ -45,9 +45,9 @@ func (s *Summary) judgeToolErrors(tool rundir.ToolReport) {
 	known := false
 	for _, v := range tool.Values {
 		switch v.Name {
-		case enginelog.Requests:
+		case spec.Requests:
 			ok = v.Value
-		case enginelog.FailedRequests:
+		case spec.FailedRequests:
 			failed, known = v.Value, true
 		}
 	}

@@ -121,7 +121,7 @@ func RoomOfLog(log *enginelog.Reading) evidence.Room {
 		return room
 	}
 	room.HostBytes, room.DiskBytes, room.TokenBytes, room.BlockBytes = tiers.HostBytes, tiers.DiskBytes, tiers.TokenBytes, tiers.BlockBytes
-	if tokens := log.Value(enginelog.KVTokens); tokens != nil {
+	if tokens := log.Value(spec.KVTokens); tokens != nil {
 		room.DeviceTokens = *tokens
 	}
 	if room.TokenBytes == 0 {

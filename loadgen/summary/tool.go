@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/rundir"
 )
@@ -12,9 +13,9 @@ func EngineOf(log *enginelog.Reading, source string) *rundir.EngineReport {
 		return nil
 	}
 	e := rundir.EngineReport{
-		Peak: log.Value(enginelog.PeakBytes), NonTorch: log.Value(enginelog.NonTorchBytes),
-		KV: log.Value(enginelog.KVBytes), KVTokens: log.Value(enginelog.KVTokens),
-		Weights: log.Value(enginelog.WeightsBytes), Compute: log.Value(enginelog.ComputeBytes), HostCompute: log.Value(enginelog.HostComputeBytes), Source: source,
+		Peak: log.Value(spec.PeakBytes), NonTorch: log.Value(spec.NonTorchBytes),
+		KV: log.Value(spec.KVBytes), KVTokens: log.Value(spec.KVTokens),
+		Weights: log.Value(spec.WeightsBytes), Compute: log.Value(spec.ComputeBytes), HostCompute: log.Value(spec.HostComputeBytes), Source: source,
 	}
 	if e == (rundir.EngineReport{Source: source}) {
 		return nil

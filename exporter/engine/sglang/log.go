@@ -26,7 +26,7 @@ import (
 func log() *spec.Log {
 	return &spec.Log{
 		Source: "srt/model_executor/model_runner.py, mem_cache/memory_pool.py; 0.4 to 0.5.23",
-		Help:   "SGLang's server and its benchMarks: weights, KV cache, the report",
+		Help:   "SGLang's server and its benchmarks: weights, KV cache, the report",
 		First:  spec.PhaseLoad,
 		Marks: []spec.Mark{
 			{Text: "The server is fired up and ready to roll!", To: spec.PhaseReady},

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/evidence"
@@ -320,15 +321,15 @@ func toolTable(t *rundir.ToolReport) render.Table {
 		return render.Table{}
 	}
 	rows := render.Table{Header: []string{"as reported by " + t.Program, "value", "where", "of"}, Words: []int{2, 3}}
-	if !slices.ContainsFunc(t.Values, func(v enginelog.Value) bool { return v.Of != "" }) {
+	if !slices.ContainsFunc(t.Values, func(v spec.Reported) bool { return v.Of != "" }) {
 		rows.Header = rows.Header[:3]
 	}
-	place := map[enginelog.Name]int{}
+	place := map[spec.Quantity]int{}
 	for i, q := range enginelog.Quantities() {
 		place[q.Name] = i
 	}
 	values := slices.Clone(t.Values)
-	slices.SortStableFunc(values, func(a, b enginelog.Value) int {
+	slices.SortStableFunc(values, func(a, b spec.Reported) int {
 		return cmp.Or(cmp.Compare(a.Of, b.Of), cmp.Compare(place[a.Name], place[b.Name]))
 	})
 	for _, v := range values {
@@ -339,20 +340,20 @@ func toolTable(t *rundir.ToolReport) render.Table {
 }
 
 // named returns a figure with its statistic, if it has one: "time to first token, p99".
-func named(v enginelog.Value) string {
+func named(v spec.Reported) string {
 	if v.Statistic == "" {
 		return v.Meaning
 	}
 	return v.Meaning + ", " + v.Statistic
 }
 
-func formatValue(v enginelog.Value) string {
+func formatValue(v spec.Reported) string {
 	switch v.Unit {
-	case enginelog.Bytes:
+	case spec.UnitBytes:
 		return format.Bytes(v.Value)
-	case enginelog.Seconds:
+	case spec.UnitSeconds:
 		return format.Seconds(v.Value)
-	case enginelog.PerSecond:
+	case spec.UnitPerSecond:
 		return format.Digits(v.Value) + " /s"
 	default:
 		return format.Digits(v.Value)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/umascope/umascope/loadgen/enginelog"
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/loadgen/evidence"
 
 	"github.com/umascope/umascope/loadgen/openai"
@@ -101,7 +101,7 @@ func TestEveryReportShowsTheSteadyState(t *testing.T) {
 
 func TestReportsShowTheFiguresOfAToolApart(t *testing.T) {
 	run := testrun.Recorded(t, "live", testrun.ToolPhases()...)
-	run.Manifest.Judging.Tool = testrun.Tool(enginelog.Value{Name: enginelog.Requests, Unit: enginelog.Count, Meaning: "requests | <b>\x1b[31m", Value: 50, Of: "D(1,1), concurrency 4", From: "file"})
+	run.Manifest.Judging.Tool = testrun.Tool(spec.Reported{Name: spec.Requests, Unit: spec.UnitCount, Meaning: "requests | <b>\x1b[31m", Value: 50, Of: "D(1,1), concurrency 4", From: "file"})
 	recorded := pageOf(t, run)
 	s := recorded.Summary
 	for name, render := range map[string]func(*strings.Builder) error{

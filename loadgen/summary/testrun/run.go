@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/telemetry"
@@ -123,12 +123,12 @@ func Recorded(t *testing.T, mode string, phases ...telemetry.Phase) Run {
 }
 
 // Tool returns the report of a command: an engine with a KV cache of 30 GiB, and a throughput.
-func Tool(values ...enginelog.Value) *rundir.ToolReport {
-	return &rundir.ToolReport{Program: "trtllm-bench", Extractor: "trtllm", Version: "1.1.0", Ranks: 1, Values: append([]enginelog.Value{
-		{Name: enginelog.KVBytes, Unit: enginelog.Bytes, Meaning: "KV cache", Value: 30 * GiB, From: "stdout:9", Text: "Allocated 30.00 GiB"},
-		{Name: enginelog.PeakBytes, Unit: enginelog.Bytes, Meaning: "peak", Value: 71 * GiB, From: "stdout:8"},
-		{Name: enginelog.TTFTSeconds, Unit: enginelog.Seconds, Meaning: "time to first token", Statistic: "p99", Value: .25, From: "stdout:20"},
-		{Name: enginelog.OutputTokensPerSecond, Unit: enginelog.PerSecond, Meaning: "output tokens per second", Value: 119.5, From: "stdout:19"},
+func Tool(values ...spec.Reported) *rundir.ToolReport {
+	return &rundir.ToolReport{Program: "trtllm-bench", Extractor: "trtllm", Version: "1.1.0", Ranks: 1, Values: append([]spec.Reported{
+		{Name: spec.KVBytes, Unit: spec.UnitBytes, Meaning: "KV cache", Value: 30 * GiB, From: "stdout:9", Text: "Allocated 30.00 GiB"},
+		{Name: spec.PeakBytes, Unit: spec.UnitBytes, Meaning: "peak", Value: 71 * GiB, From: "stdout:8"},
+		{Name: spec.TTFTSeconds, Unit: spec.UnitSeconds, Meaning: "time to first token", Statistic: "p99", Value: .25, From: "stdout:20"},
+		{Name: spec.OutputTokensPerSecond, Unit: spec.UnitPerSecond, Meaning: "output tokens per second", Value: 119.5, From: "stdout:19"},
 	}, values...)}
 }
 
