@@ -41,7 +41,7 @@ type claim struct {
 // evidenceFile is a text that an engine wrote, or that is put together as it would write it.
 type evidenceFile struct{ name, text string }
 
-// evidenceFiles are those of an engine, by the first part of their names.
+// evidenceFiles are an engine's recordings, by the first part of their names.
 func evidenceFiles(t *testing.T, engine string) []evidenceFile {
 	t.Helper()
 	var all []evidenceFile
@@ -65,7 +65,7 @@ func evidenceFiles(t *testing.T, engine string) []evidenceFile {
 
 var version = regexp.MustCompile(`[0-9]+(\.[0-9]+)+`)
 
-// releasesThatRan are the versions of an engine in the table of loadgen/SERVERS.md, whose counts were compared with ours.
+// releasesThatRan are the versions of an engine that the table of loadgen/SERVERS.md has: their counts were compared with ours.
 func releasesThatRan(t *testing.T, e spec.Engine) []string {
 	t.Helper()
 	text, err := os.ReadFile("../loadgen/SERVERS.md")

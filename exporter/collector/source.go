@@ -32,7 +32,7 @@ type SourceOptions struct {
 	// BytesPerBlock is the size of a KV block of a source, in bytes, for sources that do not report it; by source
 	// label, "" is the default for all others.
 	BytesPerBlock map[string]uint64
-	// IterationStats asks engines for the statistics of which each entry is served to one reader only.
+	// IterationStats asks engines for statistics that they serve to one reader only.
 	IterationStats bool
 }
 

@@ -65,7 +65,7 @@ func (c Client) translated(ctx context.Context, e *Endpoint) (Reading, error) {
 	return Reading{Translation: translation}, err
 }
 
-// drained reads an engine whose address is that of the statistics: its page, if any, is at another address.
+// drained reads an engine at the address of its statistics: its page, if any, is at another one.
 func (c Client) drained(ctx context.Context, e *Endpoint, draining spec.Engine) (Reading, error) {
 	refused := func(err error) error { return DrainsError{draining.Metrics.Draining.Refusal, err} }
 	page, err := e.With(draining.PagePath())

@@ -3,7 +3,7 @@ package spec
 // Quantity names a quantity that a log reports; it ends in its unit.
 type Quantity string
 
-// The quantities. Those of an engine are those of its first rank.
+// The quantities. An engine of several ranks reports its first.
 const (
 	PeakBytes       Quantity = "engine_peak_bytes"
 	TorchBytes      Quantity = "engine_torch_bytes"
