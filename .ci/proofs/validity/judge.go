@@ -20,7 +20,6 @@ const (
 
 // outcome is a run beside its truth.
 type outcome struct {
-	Running bool `json:",omitempty"` // not yet known
 	Valid   bool
 	Reasons []summary.Reason
 	// Least and Most are how far the worst percentile is off, in multiples of what is allowed: by the end of the truth's
@@ -30,8 +29,8 @@ type outcome struct {
 }
 
 // right and wrong are false both where the server's own stamps leave it open.
-func (o outcome) right() bool { return !o.Running && o.Most <= 1 }
-func (o outcome) wrong() bool { return !o.Running && o.Least > 1 }
+func (o outcome) right() bool { return o.Most <= 1 }
+func (o outcome) wrong() bool { return o.Least > 1 }
 
 // values are a latency of all requests, in seconds: by the least and by the most that the server's stamps allow.
 type values struct{ low, high []float64 }

@@ -1,9 +1,8 @@
 // Validity belongs to the proof of the validity of runs: closed loops against a server that stamps the truth.
 //
 //	validity runs [flags] UMA-LOAD   runs, and prints the table
-//	validity table OUTCOMES...                            prints the table of runs that were kept
-//	validity serve ADDRESS FILE                           serves until a signal, and writes the truth
-//	validity spin TIME                                    keeps a core busy
+//	validity serve ADDRESS FILE      serves until a signal, and writes the truth
+//	validity spin TIME               keeps a core busy
 package main
 
 import (
@@ -47,10 +46,8 @@ func run(args []string) error {
 		return err
 	case len(args) > 1 && args[0] == "runs":
 		return runs(args[1:])
-	case len(args) > 1 && args[0] == "table":
-		return tables(args[1:])
 	}
-	return errors.New("want runs, table, serve or spin, see the head of main.go")
+	return errors.New("want runs, serve or spin, see the head of main.go")
 }
 
 // longestRun is the most that a run takes; its busy loops end then at the latest.
@@ -114,108 +111,36 @@ func rowsOf(streams, loops string, atOnce bool) (rows []row, err error) {
 // laneCores is how many cores a run has, with its server and its busy loops.
 const laneCores = 2
 
+// batch are the runs of a proof, made in lanes.
+type batch struct {
+	umaLoad, work, outcomes string
+	ramped, atOnce          []row
+	runs, wrong             int // so many ramped ones; then ones at once, until so many are wrong
+	keep                    bool
+	end                     time.Time
+
+	mutex                      sync.Mutex
+	all                        []measured // those that have ended
+	begun, begunAtOnce, number int
+}
+
 // runs makes runs in lanes of laneCores, as many as the machine has cores for.
 func runs(args []string) error {
-	set := flag.NewFlagSet("runs", flag.ContinueOnError)
-	count := set.Int("runs", 320, "how many as uma-load ramps them, evenly over --streams and --loops")
-	streams := set.String("streams", "1,8,32,64,100,200,500,1000", "streams of the closed loops")
-	loops := set.String("loops", "0,2,4,8", "busy loops beside a run")
-	wrong := set.Int("wrong", 300, "then runs with all streams at once, until so many are wrong")
-	wrongStreams := set.String("wrong-streams", "200,500,1000,2000", "streams of these")
-	wrongLoops := set.String("wrong-loops", "4,8,16", "busy loops beside these")
-	within := set.Duration("within", 12*time.Hour, "begins no run after this time")
-	keep := set.String("keep", "", "folder that keeps all runs")
-	outcomes := set.String("outcomes", "", "file that outcomes are appended to")
-	if err := set.Parse(args); err != nil {
-		return err
-	}
-	if set.NArg() != 1 {
-		return errors.New("want the path of uma-load")
-	}
-	ramped, err := rowsOf(*streams, *loops, false)
-	atOnce, bad := rowsOf(*wrongStreams, *wrongLoops, true)
-	if err := cmp.Or(err, bad); err != nil {
-		return err
-	}
-	work, err := os.MkdirTemp("", "validity")
+	b, err := parse(args)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work)
-	if *keep != "" {
-		work = *keep
-	}
-	var all []measured
-	if *outcomes != "" {
-		if all, err = read(*outcomes); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
+	if !b.keep {
+		defer os.RemoveAll(b.work)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	end := time.Now().Add(*within)
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	var lanes sync.WaitGroup
-	var mutex sync.Mutex
-	// next returns the run that comes next: false at the end.
-	next := func() (r row, number int, goesOn bool) {
-		mutex.Lock()
-		defer mutex.Unlock()
-		var gentle, found int
-		for _, m := range all {
-			if !m.Row.AtOnce {
-				gentle++
-			} else if m.Outcome.wrong() {
-				found++
-			}
-		}
-		number = len(all)
-		switch {
-		case time.Now().After(end) || ctx.Err() != nil:
-			return row{}, 0, false
-		case gentle < *count:
-			r = ramped[gentle%len(ramped)]
-		case found < *wrong:
-			r = atOnce[(number-gentle)%len(atOnce)]
-		default:
-			return row{}, 0, false
-		}
-		all = append(all, measured{Row: r, Outcome: outcome{Running: true}})
-		return r, number, true
-	}
-	lane := func(cores string) error {
-		for {
-			r, number, goesOn := next()
-			if !goesOn {
-				return nil
-			}
-			folder := filepath.Join(work, strconv.Itoa(number))
-			o, err := r.measure(ctx, folder, set.Arg(0), cores)
-			if err != nil {
-				return fmt.Errorf("run %d, %d streams beside %d loops: %w", number, r.Streams, r.Loops, err)
-			}
-			if *keep == "" {
-				_ = os.RemoveAll(folder)
-			}
-			mutex.Lock()
-			all[number].Outcome = o
-			mutex.Unlock()
-			line := fmt.Sprintf("%d: %d streams, %d loops, at once %v: valid %v, off by %.2f to %.2f of what is allowed (%s)", number, r.Streams, r.Loops, r.AtOnce, o.Valid, o.Least, o.Most, o.Worst)
-			for _, reason := range o.Reasons {
-				line += "; " + string(reason.Code) + ": " + reason.Detail
-			}
-			fmt.Fprintln(os.Stderr, line)
-			if *outcomes != "" {
-				if err := write(*outcomes, all[number]); err != nil {
-					return err
-				}
-			}
-		}
-	}
 	for first := 0; first+laneCores <= runtime.NumCPU(); first += laneCores {
 		lanes.Go(func() {
-			if err := lane(fmt.Sprintf("%d-%d", first, first+laneCores-1)); err != nil {
+			if err := b.lane(ctx, fmt.Sprintf("%d-%d", first, first+laneCores-1)); err != nil {
 				fail(err)
 			}
 		})
@@ -224,51 +149,145 @@ func runs(args []string) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	return table(os.Stdout, all, *wrong)
+	return table(os.Stdout, b.all, b.wrong)
 }
 
-// read returns the runs in a file of outcomes: a JSON object a line.
-func read(file string) (all []measured, err error) {
-	opened, err := os.Open(file)
-	if err != nil {
+func parse(args []string) (*batch, error) {
+	var b batch
+	set := flag.NewFlagSet("runs", flag.ContinueOnError)
+	set.IntVar(&b.runs, "runs", 320, "how many as uma-load ramps them, evenly over --streams and --loops")
+	streams := set.String("streams", "1,8,32,64,100,200,500,1000", "streams of the closed loops")
+	loops := set.String("loops", "0,2,4,8", "busy loops beside a run")
+	set.IntVar(&b.wrong, "wrong", 300, "then runs with all streams at once, until so many are wrong")
+	wrongStreams := set.String("wrong-streams", "200,500,1000,2000", "streams of these")
+	wrongLoops := set.String("wrong-loops", "4,8,16", "busy loops beside these")
+	within := set.Duration("within", 12*time.Hour, "begins no run after this time")
+	set.StringVar(&b.work, "keep", "", "folder that keeps all runs")
+	set.StringVar(&b.outcomes, "outcomes", "", "file that outcomes are appended to, and that has those of before")
+	if err := set.Parse(args); err != nil {
 		return nil, err
 	}
-	defer opened.Close()
-	for in := json.NewDecoder(opened); ; {
+	if set.NArg() != 1 {
+		return nil, errors.New("want the path of uma-load")
+	}
+	b.umaLoad, b.keep, b.end = set.Arg(0), b.work != "", time.Now().Add(*within)
+	var err, wrong error
+	b.ramped, err = rowsOf(*streams, *loops, false)
+	b.atOnce, wrong = rowsOf(*wrongStreams, *wrongLoops, true)
+	if err := cmp.Or(err, wrong); err != nil {
+		return nil, err
+	}
+	if b.all, err = read(b.outcomes); err != nil {
+		return nil, err
+	}
+	for _, m := range b.all {
+		if b.number++; m.Row.AtOnce {
+			b.begunAtOnce++
+		} else {
+			b.begun++
+		}
+	}
+	if !b.keep {
+		b.work, err = os.MkdirTemp("", "validity")
+	}
+	return &b, err
+}
+
+// lane makes one run after another on these cores.
+func (b *batch) lane(ctx context.Context, cores string) error {
+	for {
+		r, number, goesOn := b.next(ctx)
+		if !goesOn {
+			return nil
+		}
+		folder := filepath.Join(b.work, strconv.Itoa(number))
+		o, err := r.measure(ctx, folder, b.umaLoad, cores)
+		if err != nil {
+			return fmt.Errorf("run %d, %d streams beside %d loops: %w", number, r.Streams, r.Loops, err)
+		}
+		if !b.keep {
+			_ = os.RemoveAll(folder)
+		}
+		if err := b.add(number, measured{r, o}); err != nil {
+			return err
+		}
+	}
+}
+
+// next returns the run that comes next: false at the end.
+func (b *batch) next(ctx context.Context) (r row, number int, goesOn bool) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	if ctx.Err() != nil || time.Now().After(b.end) {
+		return row{}, 0, false
+	}
+	wrong := 0
+	for _, m := range b.all {
+		if m.Row.AtOnce && m.Outcome.wrong() {
+			wrong++
+		}
+	}
+	switch {
+	case b.begun < b.runs:
+		r = b.ramped[b.begun%len(b.ramped)]
+		b.begun++
+	case wrong < b.wrong:
+		r = b.atOnce[b.begunAtOnce%len(b.atOnce)]
+		b.begunAtOnce++
+	default:
+		return row{}, 0, false
+	}
+	number = b.number
+	b.number++
+	return r, number, true
+}
+
+// add notes a run that has ended.
+func (b *batch) add(number int, m measured) error {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	b.all = append(b.all, m)
+	r, o := m.Row, m.Outcome
+	line := fmt.Sprintf("%d: %d streams, %d loops, at once %v: valid %v, off by %.2f to %.2f of what is allowed (%s)", number, r.Streams, r.Loops, r.AtOnce, o.Valid, o.Least, o.Most, o.Worst)
+	for _, reason := range o.Reasons {
+		line += "; " + string(reason.Code) + ": " + reason.Detail
+	}
+	fmt.Fprintln(os.Stderr, line)
+	if b.outcomes == "" {
+		return nil
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	file, err := os.OpenFile(b.outcomes, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(append(text, '\n'))
+	return errors.Join(err, file.Close())
+}
+
+// read returns the runs in a file of outcomes, a JSON object a line; none of a file that is not there yet.
+func read(name string) (all []measured, err error) {
+	file, err := os.Open(name)
+	switch {
+	case name == "" || errors.Is(err, os.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	defer file.Close()
+	for in := json.NewDecoder(file); ; {
 		var one measured
 		switch err := in.Decode(&one); {
 		case errors.Is(err, io.EOF):
 			return all, nil
 		case err != nil:
-			return nil, fmt.Errorf("%s: %w", file, err)
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		all = append(all, one)
 	}
-}
-
-func write(file string, one measured) error {
-	text, err := json.Marshal(one)
-	if err != nil {
-		return err
-	}
-	opened, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = opened.Write(append(text, '\n'))
-	return errors.Join(err, opened.Close())
-}
-
-func tables(files []string) error {
-	var all []measured
-	for _, file := range files {
-		more, err := read(file)
-		if err != nil {
-			return err
-		}
-		all = append(all, more...)
-	}
-	return table(os.Stdout, all, 0)
 }
 
 // leastValid is the share of right runs that must be valid.
