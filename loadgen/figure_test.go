@@ -54,7 +54,7 @@ func runWithAllFigures(t *testing.T, id, arm string) summary.Run {
 			},
 			KV: &summary.KV{CapacityBytes: v, CapacityTokens: v}, Thermal: &summary.Thermal{Origin: live, StartCelsius: v, MaxCelsius: v, EndCelsius: v},
 			Energy: &summary.Energy{Origin: live, Joules: 2, JoulesPerOutputToken: v}, Phases: map[string]summary.PhaseSummary{"measure": {End: 1, Measured: true}},
-			Work: &summary.Work{Origin: live, GPUUtilizationMean: v, GPUHeldPeak: v, Drives: map[string]summary.DriveBytes{"nvme0n1": {Read: v, Written: v}}},
+			Work: &summary.Work{Origin: live, GPUUtilizationMean: v, Drives: map[string]summary.DriveBytes{"nvme0n1": {Read: v, Written: v}}},
 			Tool: tool,
 		},
 	}

@@ -22,10 +22,8 @@ func (r *reading) memory() *Memory {
 		if free, ok := r.total(metric.MemoryCUDAFreeBytes, ns); ok {
 			keepIf(&m.CUDAFreeMin, free, -1)
 		}
-		if held, ok := r.total(metric.GPUMemoryHeldBytes, ns); ok {
-			keepIf(&m.GPUHeldPeak, held, 1)
-		}
 	})
+	m.GPUHeldPeak = r.heldPeak()
 	m.LedgerAt = r.ledgerAt(peakNS)
 	if m == (Memory{Origin: r.Origin}) {
 		return nil

@@ -182,7 +182,10 @@ func (p phaseAggregates) summaries(in inputs, measured, host *reading) map[strin
 			s.Start = seconds(phase.StartNS)
 		}
 		s.End = seconds(phase.EndNS)
-		s.Work, s.Deltas = host.workIn(phase.Name), deltas(in.Telemetry, measured, phase.Name)
+		if alone := host.during(phase.Name); alone != nil {
+			s.Work, s.GPUHeldPeak = alone.work(), alone.heldPeak()
+		}
+		s.Deltas = deltas(in.Telemetry, measured, phase.Name)
 		all[phase.Name] = s
 	}
 	for _, name := range p.names {

@@ -145,8 +145,9 @@ type PhaseSummary struct {
 	SteadyState *SteadyState `json:"steady_state,omitempty"`
 	// Backlog is set for phases that are measured and whose requests became due by the clock.
 	Backlog *Backlog `json:"backlog,omitempty"`
-	// Work is that of the measured host.
-	Work *Work `json:"work,omitempty"`
+	// Work and GPUHeldPeak are of the measured host; GPUHeldPeak is the largest GPU-held memory in bytes, over all GPUs.
+	Work        *Work    `json:"work,omitempty"`
+	GPUHeldPeak *float64 `json:"gpu_held_peak_bytes,omitempty"`
 	// Deltas has the counters of the measured host between the phase's borders.
 	Deltas map[string]Delta `json:"deltas,omitempty"`
 }

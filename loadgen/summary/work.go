@@ -10,10 +10,8 @@ type Work struct {
 	// GPUUtilizationMean is the mean, over the samples, of the utilization of the GPU that was busiest: the share of time
 	// in which a kernel ran, however little of the GPU it used.
 	GPUUtilizationMean *float64 `json:"gpu_utilization_mean_ratio,omitempty"`
-	// GPUHeldPeak is the largest GPU-held memory in bytes, summed over all GPUs.
-	GPUHeldPeak *float64 `json:"gpu_held_peak_bytes,omitempty"`
-	// Drives has the bytes of each drive, by its device name. A drive is absent if its counters do not
-	// cover the phases or were reset in them.
+	// Drives has the bytes of each drive, by its device name. A drive is absent if its counters do not cover the
+	// phases or were reset in them.
 	Drives map[string]DriveBytes `json:"drives,omitempty"`
 }
 
@@ -26,11 +24,6 @@ type DriveBytes struct {
 // work returns what the machine did in the windows of the reading; nil if nothing is known of it.
 func (r *reading) work() *Work {
 	w := Work{Origin: r.Origin, GPUUtilizationMean: r.meanLargest(metric.GPUUtilizationRatio), Drives: map[string]DriveBytes{}}
-	r.over(func(ns int64) {
-		if held, ok := r.total(metric.GPUMemoryHeldBytes, ns); ok {
-			keepIf(&w.GPUHeldPeak, held, 1)
-		}
-	})
 	for _, op := range []string{metric.OpRead, metric.OpWrite} {
 		for _, family := range driveFamilies(op) {
 			for _, series := range r.source.Find(family) {
@@ -49,19 +42,29 @@ func (r *reading) work() *Work {
 			}
 		}
 	}
-	if w.GPUUtilizationMean == nil && w.GPUHeldPeak == nil && len(w.Drives) == 0 {
+	if w.GPUUtilizationMean == nil && len(w.Drives) == 0 {
 		return nil
 	}
 	return &w
 }
 
-// workIn returns what the machine did in a phase; nil if the telemetry does not cover it.
-func (r *reading) workIn(phase string) *Work {
+// heldPeak returns the largest GPU-held memory in the windows of the reading, summed over all GPUs, in bytes.
+func (r *reading) heldPeak() *float64 {
+	var peak *float64
+	r.over(func(ns int64) {
+		if held, ok := r.total(metric.GPUMemoryHeldBytes, ns); ok {
+			keepIf(&peak, held, 1)
+		}
+	})
+	return peak
+}
+
+// during returns the reading of a phase alone; nil if the telemetry does not cover it.
+func (r *reading) during(phase string) *reading {
 	if r == nil || !r.log.Bounded(r.source, phase) {
 		return nil
 	}
-	of := reading{Machine: Machine{Origin: r.Origin}, in: r.in, log: r.log, source: r.source, windows: r.log.Windows(r.source, phase)}
-	return of.work()
+	return &reading{Machine: Machine{Origin: r.Origin}, in: r.in, log: r.log, source: r.source, windows: r.log.Windows(r.source, phase)}
 }
 
 // sum adds one of the two figures of all drives; nil if no drive has it.

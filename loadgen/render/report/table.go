@@ -225,11 +225,14 @@ func phaseWorkTable(s summary.Summary) render.Table {
 	t := render.Table{Header: []string{"phase", "GPU busy, mean", "GPU-held, peak", "drive", "read", "written"}, Words: []int{3}}
 	bytes := func(v *float64) string { return format.Optional(v, format.Bytes) }
 	for _, name := range phaseOrder(s) {
-		w := s.Phases[name].Work
+		w, held := s.Phases[name].Work, s.Phases[name].GPUHeldPeak
 		if w == nil {
-			continue
+			if held == nil {
+				continue
+			}
+			w = &summary.Work{}
 		}
-		first := []string{name, format.Optional(w.GPUUtilizationMean, format.Ratio), bytes(w.GPUHeldPeak)}
+		first := []string{name, format.Optional(w.GPUUtilizationMean, format.Ratio), bytes(held)}
 		if len(w.Drives) == 0 {
 			t.Add(append(first, format.None, format.None, format.None)...)
 		}
@@ -240,6 +243,10 @@ func phaseWorkTable(s summary.Summary) render.Table {
 	}
 	if len(t.Rows) == 0 {
 		return render.Table{}
+	}
+	if s.Work != nil {
+		t.Header[0] += notLive(s.Work.Origin)
+notLive(s.Work.Origin)
 	}
 	return t
 }
