@@ -246,7 +246,6 @@ func phaseWorkTable(s summary.Summary) render.Table {
 	}
 	if s.Work != nil {
 		t.Header[0] += notLive(s.Work.Origin)
-notLive(s.Work.Origin)
 	}
 	return t
 }
