@@ -70,13 +70,13 @@ func explained(t *testing.T, host collector.Host) string {
 func TestExplainShowsWhereTheMemoryIs(t *testing.T) {
 	text := explained(t, integratedHost(t, "VLLM::EngineCor"))
 	wantIn(t, text,
-		"SIMULATED: 80.0 of 100.0 GiB occupied: vLLM 40.0, page cache 30.0, anon 5.0, unattributed 5.0; CUDA reports 20.0 GiB free; up to 48.0 GiB if page cache is given up (not tried on a GB10); fit grants 42.0, since machines were seen to die below 7 of 119 GiB.\nmode SIMULATED",
+		"SIMULATED: 80.0 of 100.0 GiB occupied: vLLM 40.0, page cache 30.0, anonymous 5.0, unattributed 5.0; CUDA reports 20.0 GiB free; up to 48.0 GiB if page cache is given up (not tried on a GB10); fit grants 42.0, since machines were seen to die below 7 of 119 GiB.\nmode SIMULATED",
 		"GPU 0: NVIDIA GB10, memory integrated: it comes out of the pool",
 		"Memory pool  100.00 GiB",
-		"  free                   20.00    20.0%  ████████\n",
-		"  page_cache             30.00    30.0%  ████████████\n",
-		"  gpu_process            40.00    40.0%  ████████████████\n",
-		"  unattributed            5.00     5.0%  ██\n", // 100 - 20 - 30 - 5 anonymous - 40
+		"  free                     20.00    20.0%  ███████\n",
+		"  page cache               30.00    30.0%  ███████████\n",
+		"  GPU-held                 40.00    40.0%  ██████████████\n",
+		"  unattributed              5.00     5.0%  ██\n", // 100 - 20 - 30 - 5 anonymous - 40
 		"      40.00    0         7  VLLM::EngineCor  /box\n",
 		"       1.00     40.00  /box\n",
 		"charged to none, so no limit stops it",
@@ -92,8 +92,8 @@ func TestExplainListsWhatIsNotKnown(t *testing.T) {
 	remove(t, host.Proc, "self/ns/pid")
 	text := explained(t, host)
 	wantIn(t, text,
-		"managed              unknown\n", "gpu_process          unknown",
-		"line managed is not known, its bytes are in unattributed: not the host's cgroup v2 tree",
+		"other kernel-charged   unknown\n", "GPU-held               unknown",
+		"line other kernel-charged is not known, its bytes are in unattributed: not the host's cgroup v2 tree",
 		"Collector gpu lacks host_pid_namespace", "none in it does not mean an idle GPU",
 	)
 }
@@ -175,7 +175,7 @@ func TestExplainOfARecordedEngine(t *testing.T) {
 	wantIn(t, out.String(),
 		"      15.34    0      4824  llama-server     /inference.slice/engine.scope\n",
 		"       8.80     15.34  /inference.slice/engine.scope\n",
-		"GPU 0: 124.46 of 139.80 GiB free", "  free                  109.38    86.9%",
+		"GPU 0: 124.46 of 139.80 GiB free", "  free                    109.38    86.9%",
 	)
 }
 

@@ -228,7 +228,7 @@ func (x *explanation) addMemory(reading collector.MemoryReading, missing *gaps) 
 		switch {
 		case line.Unknown:
 			why := cmp.Or(reading.Unknown[line.Name], errors.New("its input could not be read"))
-			missing.addLine(line.Name, ledger.Unattributed, why)
+			missing.addLine(ledger.Named(line.Name).Title, ledger.Unattributed, why)
 		case line.Name == ledger.Unattributed && countedTwice(reading, line.Bytes):
 			missing.add(gap{what: "Unattributed is negative: something is counted twice, perhaps by a driver that charges GPU memory to cgroups, so that it is in " +
 				ledger.GPUProcess + " and in " + ledger.Managed})

@@ -24,7 +24,7 @@ func (x *explanation) answer() string {
 	if !known {
 		return label + "How much memory is occupied is not known: the kernel does not state free memory."
 	}
-	pool := ledger.Occupied{Free: free, Parts: x.Memory.parts()}
+	pool := ledger.Occupied{Free: free, Parts: x.Memory.parts(ledger.FreeNames())}
 	own, onGPUs := x.ownMemory()
 	sentences := []string{pool.Sentence("")}
 	switch {
@@ -48,9 +48,8 @@ func (x *explanation) answer() string {
 // free is MemFree, false if the kernel does not state it.
 func (m *memoryAccount) free() (bytes float64, known bool) { return ledger.Of(m.Lines).Free() }
 
-// parts are what occupies the pool: the lines of the ledger but free, with the processes instead of the line that is
-// their sum.
-func (m *memoryAccount) parts() []ledger.Line {
+// parts returns the lines of the ledger without those named, and processes in place of the line that is their sum.
+func (m *memoryAccount) parts(without []string) []ledger.Line {
 	var processes, parts []ledger.Line
 	var held float64
 	for _, h := range m.Holders {
@@ -60,11 +59,11 @@ func (m *memoryAccount) parts() []ledger.Line {
 	}
 	for _, line := range m.Lines {
 		switch {
-		case line.Unknown || slices.Contains(ledger.FreeNames(), line.Name):
+		case line.Unknown || slices.Contains(without, line.Name):
 		case line.Name == ledger.GPUProcess && line.Bytes == held:
 			parts = append(parts, processes...)
 		default:
-			parts = append(parts, ledger.Line{Name: strings.ReplaceAll(line.Name, "_", " "), Bytes: line.Bytes})
+			parts = append(parts, ledger.Line{Name: ledger.Named(line.Name).Title, Bytes: line.Bytes})
 		}
 	}
 	return parts

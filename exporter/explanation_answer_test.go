@@ -14,14 +14,14 @@ import (
 
 func TestTheAnswerOfRecordedMachines(t *testing.T) {
 	for name, want := range map[string]string{
-		"gb10-load":    "CONSTRUCTED: 115.0 of 121.7 GiB occupied: vLLM 93.8, anon 11.0, page cache 6.1, other 4.1; CUDA reports 6.7 GiB free; up to 12.8 GiB if page cache is given up (not tried on a GB10); fit grants 5.5, since machines were seen to die below 7 of 119 GiB.",
-		"h200-load":    "REPLAY: host 9.1 of 125.9 GiB occupied: page cache 5.1, shmem 2.0, other 2.0; GPU 61.9 of 139.8 GiB occupied: python3 61.9; CUDA reports 77.9 GiB free; fit grants 66.8.",
+		"gb10-load":    "CONSTRUCTED: 115.0 of 121.7 GiB occupied: vLLM 93.8, anonymous 11.0, page cache 6.1, other 4.1; CUDA reports 6.7 GiB free; up to 12.8 GiB if page cache is given up (not tried on a GB10); fit grants 5.5, since machines were seen to die below 7 of 119 GiB.",
+		"h200-load":    "REPLAY: host 9.1 of 125.9 GiB occupied: page cache 5.1, shared 2.0, other 2.0; GPU 61.9 of 139.8 GiB occupied: python3 61.9; CUDA reports 77.9 GiB free; fit grants 66.8.",
 		"h200x2":       "REPLAY: host 9.2 of 251.8 GiB occupied: page cache 5.0, other 4.2; 2 GPUs 72.5 of 279.6 GiB occupied: python3 72.5; CUDA reports 77.9 GiB free on GPU 0 (fit grants 66.8), 129.2 GiB free on GPU 1 (fit grants 118.0).",
-		"gh200":        "CONSTRUCTED: 294.8 of 573.6 GiB occupied: page cache 180.0, vLLM 78.5, anon 20.6, shmem 6.0, other 9.7; CUDA reports 11.5 GiB free; fit grants 3.9.",
-		"gb10-cma":     "CONSTRUCTED: 13.9 of 121.7 GiB occupied: anon 6.3, page cache 5.5, other 2.1; CUDA reports 107.8 GiB free, 9.3 of it in CMA, which a driver cannot pin; up to 103.8 GiB if page cache is given up (not tried on a GB10); fit grants 96.5, since machines were seen to die below 7 of 119 GiB.",
-		"mig":          "CONSTRUCTED: host 13.9 of 121.7 GiB occupied: anon 6.3, page cache 5.5, other 2.1; GPU 38.1 of 79.0 GiB occupied: vLLM 30.0, python3 8.0, other 0.1; CUDA reports 40.9 GiB free.",
+		"gh200":        "CONSTRUCTED: 294.8 of 573.6 GiB occupied: page cache 180.0, vLLM 78.5, anonymous 20.6, shared 6.0, other 9.7; CUDA reports 11.5 GiB free; fit grants 3.9.",
+		"gb10-cma":     "CONSTRUCTED: 13.9 of 121.7 GiB occupied: anonymous 6.3, page cache 5.5, other 2.1; CUDA reports 107.8 GiB free, 9.3 of it in CMA, which a driver cannot pin; up to 103.8 GiB if page cache is given up (not tried on a GB10); fit grants 96.5, since machines were seen to die below 7 of 119 GiB.",
+		"mig":          "CONSTRUCTED: host 13.9 of 121.7 GiB occupied: anonymous 6.3, page cache 5.5, other 2.1; GPU 38.1 of 79.0 GiB occupied: vLLM 30.0, python3 8.0, other 0.1; CUDA reports 40.9 GiB free.",
 		"no-gpu":       "REPLAY: 1.9 of 23.5 GiB occupied: page cache 1.6, other 0.3.",
-		simulatedSpark: "SIMULATED: 109.3 of 121.7 GiB occupied: vLLM 94.0, anon 10.2, page cache 1.7, other 3.4; CUDA reports 12.4 GiB free; up to 13.7 GiB if page cache is given up (not tried on a GB10); fit grants 6.4, since machines were seen to die below 7 of 119 GiB.",
+		simulatedSpark: "SIMULATED: 109.3 of 121.7 GiB occupied: vLLM 94.0, anonymous 10.2, page cache 1.7, other 3.4; CUDA reports 12.4 GiB free; up to 13.7 GiB if page cache is given up (not tried on a GB10); fit grants 6.4, since machines were seen to die below 7 of 119 GiB.",
 	} {
 		x, err := openHostNamed(t, name).explanation(t.Context())
 		must(t, err)

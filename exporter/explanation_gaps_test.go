@@ -22,7 +22,7 @@ func TestAReasonIsShownOnce(t *testing.T) {
 	if count := strings.Count(text, "boot with cgroup v2"); count != 1 {
 		t.Errorf("its fix is named %d times:\n%s", count, text)
 	}
-	wantIn(t, text, "Collector cgroup is absent", "ine managed is not known, its bytes are in unattributed")
+	wantIn(t, text, "Collector cgroup is absent", "ine other kernel-charged is not known, its bytes are in unattributed")
 }
 
 func TestGapsKeepTheirMendWhenTheyAreMerged(t *testing.T) {
@@ -30,12 +30,12 @@ func TestGapsKeepTheirMendWhenTheyAreMerged(t *testing.T) {
 	g.add(gap{what: "Collector cgroup is absent", why: "no tree"})
 	g.add(gap{what: "Collector memory lacks host_cgroups: a line", fix: "mount it.", need: "host_cgroups"})
 	g.add(gap{what: "Collector nvme lacks nvme_admin: wear", fix: "give it", need: "nvme_admin"})
-	g.addLine("managed", "unattributed", fmt.Errorf("%w: here", hostfs.ErrNotHostCgroups))
+	g.addLine("other kernel-charged", "unattributed", fmt.Errorf("%w: here", hostfs.ErrNotHostCgroups))
 	g.addLine("percpu", "unattributed", errors.New("no tree"))
 	want := []string{
 		"Collector cgroup is absent; line percpu is not known, its bytes are in unattributed: no tree.",
 		"Collector nvme lacks nvme_admin: wear. Fix: give it.",
-		"Line managed is not known, its bytes are in unattributed: not the host's cgroup v2 tree: here. Fix: mount it.",
+		"Line other kernel-charged is not known, its bytes are in unattributed: not the host's cgroup v2 tree: here. Fix: mount it.",
 	}
 	got := g.sentences()
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
@@ -47,7 +47,7 @@ func TestExplainOfACoherentMachine(t *testing.T) {
 	text := explained(t, openRecorded(t, "gh200"))
 	wantIn(t, text,
 		"memory coherent_numa: its own, which the pool contains as a NUMA node (by the driver's source; not measured yet)",
-		"  gpu_process            78.98    13.8%",
+		"  GPU-held                 78.98    13.8%",
 		"     478.59    267.33  0\n", "      95.00     11.46  1\n", // nodes
 		"GPU-held memory is of the pool",
 		"CUDA reports the memory of the device, GPU 0: 11.46 of 95.00 GiB free", // 97280 MiB, what the node holds
@@ -59,7 +59,7 @@ func TestExplainShowsWhyGPUMemoryOfACoherentMachineIsNotInTheLedger(t *testing.T
 	host := openRecorded(t, "gh200")
 	host.Sys = onDisk(t, nil)
 	text := explained(t, host)
-	wantIn(t, text, "gpu_process          unknown", "Line gpu_process is not known, its bytes are in unattributed: GPU 0: the kernel shows no NUMA nodes")
+	wantIn(t, text, "GPU-held               unknown", "Line GPU-held is not known, its bytes are in unattributed: GPU 0: the kernel shows no NUMA nodes")
 }
 
 // TestADriverThatChargesNodeMemoryIsNoticed imitates drivers after 595, which can charge what processes hold to their

@@ -6,12 +6,13 @@ import (
 	"math"
 	"strings"
 
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/nvml"
 )
 
 const (
-	barWidth = 40 // characters for the whole pool
+	barWidth = 36 // characters for the whole pool
 
 	// shortID is how many digits of a container's id are shown beside its name, as docker ps does.
 	shortID = 12
@@ -76,14 +77,14 @@ func placeOf(a nvml.Architecture) string {
 }
 
 func (m *memoryAccount) print(out io.Writer) {
-	fmt.Fprintf(out, "\nMemory pool  %s GiB\n  %-18s %9s %8s\n", gib(m.PoolBytes), "line", "GiB", "share")
+	fmt.Fprintf(out, "\nMemory pool  %s GiB\n  %-20s %9s %8s\n", gib(m.PoolBytes), "line", "GiB", "share")
 	for _, line := range m.Lines {
 		if line.Unknown {
-			fmt.Fprintf(out, "  %-18s %9s\n", printable(line.Name), "unknown")
+			fmt.Fprintf(out, "  %-20s %9s\n", printable(ledger.Named(line.Name).Title), "unknown")
 			continue
 		}
 		share := m.share(line.Bytes)
-		row := fmt.Sprintf("  %-18s %9s %7.1f%%  %s", printable(line.Name), gib(line.Bytes), 100*share, bar(share))
+		row := fmt.Sprintf("  %-20s %9s %7.1f%%  %s", printable(ledger.Named(line.Name).Title), gib(line.Bytes), 100*share, bar(share))
 		fmt.Fprintln(out, strings.TrimRight(row, " "))
 	}
 	m.printNodes(out)

@@ -67,7 +67,7 @@ func TestFitOfAMachineByHand(t *testing.T) {
 		"SIMULATED: One engine can have 42.0 of 100.0 GiB of GPU 0 now: vLLM --gpu-memory-utilization 0.42, SGLang --mem-fraction-static 0.60, TensorRT-LLM --kv_cache_free_gpu_memory_fraction 0.75; "+
 			"of that small-llama takes 10.0 GiB for its weights, and vLLM's KV cache 18.9 to 31.5, 309,248 to 516,096 tokens.\nmode SIMULATED",
 		"Model small-llama (llama)\n  weights  10.00 GiB in 1 file (safetensors)\n  KV       65,536 bytes a token: 16 layers x 2 x 8 KV heads x 128 x 2 bytes (bf16)\n  context  8,192 tokens, which take 0.50 GiB\n",
-		" 100.00  total, as CUDA reports it: the pool (MemTotal)\n", " -40.00  in use: vLLM\n", "  -5.00  in use: anon\n", " -2.00  in use: the rest\n",
+		" 100.00  total, as CUDA reports it: the pool (MemTotal)\n", " -40.00  in use: vLLM\n", "  -5.00  in use: anonymous\n", " -2.00  in use: the rest\n",
 		"  48.00  up to this if page cache is given up (MemAvailable; not tried on a GB10)\n",
 		"  -6.00  reserve: below it alert MemoryAvailableLow can fire (8 GiB or 6 %", "  42.00  fit grants, for one engine",
 		"  CUDA reports 20.0 GiB free; up to 48.0 GiB if page cache is given up (not tried on a GB10); fit grants 42.0, since machines were seen to die below 7 of 119 GiB.\n", "\n                      floor: a Spark died with about 7 of 119 GiB available (https://",
@@ -185,7 +185,7 @@ func TestFitShowsWhatARunningEngineAskedForAndHas(t *testing.T) {
 		"  vllm at 127.0.0.1:8081/metrics meta-llama/Llama-3.1-8B-Instruct\n",
 		" 30.42  told to take: 0.25 of the total\n", // 121.69 x 0.25
 		"  6.00  KV cache: 98,304 tokens of its page, if it serves small-llama\n",
-		" 30.00  held by VLLM::EngineCor (pid 6330)\n", "page cache of the pool: files", "anon of the pool: heaps",
+		" 30.00  held by VLLM::EngineCor (pid 6330)\n", "page cache of the pool: files", "anonymous of the pool: heaps",
 	)
 }
 

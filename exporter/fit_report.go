@@ -178,9 +178,7 @@ func (g *fitGPU) fromPool(pool *memoryAccount, reserveGiB float64) (why string) 
 		Total: total, Free: max(0, min(available+can.FreeCMA, can.CUDAFree)), Available: available, Unpinnable: can.FreeCMA, Reserve: can.Reserve,
 	}
 	g.Steps = []spec.Step{step("total, as CUDA reports it: the pool (MemTotal)", total)}
-	reclaimable := []string{"page cache", "slab reclaimable", "zfs arc", "swap cache"}
-	held := slices.DeleteFunc(pool.parts(), func(p ledger.Line) bool { return slices.Contains(reclaimable, p.Name) })
-	g.take(held, total-available-can.FreeCMA)
+	g.take(pool.parts(slices.Concat(ledger.FreeNames(), ledger.ReclaimableNames())), total-available-can.FreeCMA)
 	if can.FreeCMA > 0 {
 		g.Steps = append(g.Steps, step("free in CMA, which a driver cannot pin (CmaFree)", -can.FreeCMA))
 	}
@@ -289,7 +287,7 @@ func (r *fitReport) addMore(x *explanation) {
 	if r.GPU.Architecture.InPool() {
 		for _, line := range x.Memory.Lines {
 			if line.Name == ledger.Anon && line.Bytes >= 4*leastPart {
-				r.More = append(r.More, fmt.Sprintf("Programs have %s GiB of their own (anon): ps -eo rss,pid,comm --sort=-rss lists them.", gib(line.Bytes)))
+				r.More = append(r.More, fmt.Sprintf("Programs have %s GiB of their own (anonymous): ps -eo rss,pid,comm --sort=-rss lists them.", gib(line.Bytes)))
 			}
 		}
 	}

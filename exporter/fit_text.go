@@ -155,7 +155,7 @@ func (r *fitReport) printRunning(out io.Writer) {
 		}
 	}
 	for _, line := range r.Ledger {
-		fmt.Fprintf(out, "  %18s  %s of the pool%s\n", gib(line.Bytes), printable(strings.ReplaceAll(line.Name, "_", " ")), meaningOf(line.Name))
+		fmt.Fprintf(out, "  %18s  %s of the pool%s\n", gib(line.Bytes), printable(ledger.Named(line.Name).Title), meaningOf(line.Name))
 	}
 }
 

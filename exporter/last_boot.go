@@ -207,7 +207,7 @@ func printLast(out io.Writer, s recorder.Sample) {
 		var parts []string
 		for _, line := range ledger.Kinds() {
 			if bytes, there := m.Lines[line.Name]; there {
-				parts = append(parts, fmt.Sprintf("%s %s", line.Name, gib(bytes)))
+				parts = append(parts, fmt.Sprintf("%s %s", line.Title, gib(bytes)))
 			}
 		}
 		for row := range slices.Chunk(parts, 6) {

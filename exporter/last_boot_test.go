@@ -78,7 +78,7 @@ func TestTheLastMinuteOfABootIsOnePageThatBeginsWithHowItEnded(t *testing.T) {
 	wantIn(t, page, "likely: driver_errors; last record ", "there is no record of a stop, and the next record is of another boot",
 		"1.3s before the last record the kernel wrote: NVRM: nvCheckOkFailedNoLog",
 		"      0      3.00    117.00     90.00     10%", "97%", "90%\n", "   -60     81.00     39.00     30.00       -", "   -55 ", "   -10 ", "    -9 ",
-		"where the pool of 120.00 GiB was", "gpu_process 90.00, anon 27.00, free 3.00", "90.00 GiB of GPU 0 held by VLLM::", "1.00 GiB charged to /system.slice/docker-1.scope",
+		"where the pool of 120.00 GiB was", "GPU-held 90.00, anonymous 27.00, free 3.00", "90.00 GiB of GPU 0 held by VLLM::", "1.00 GiB charged to /system.slice/docker-1.scope",
 		"90% of the KV cache of qwen at 127.0.0.1:8000/metrics", "GPU 0: clock held by sw_power_cap", "    -1.3  NVRM: nvCheckOkFailedNoLog")
 	wantNotIn(t, page, "\x1b", "   -59 ")
 	if n := strings.Count(page, "\n"); n > 60 {

@@ -12,7 +12,7 @@ import (
 
 // The table of a moment that explain and the landing page show: by size, and to the byte the pool.
 func TestTheLedgerOfEveryHostIsShownBySizeAndAddsUpToThePool(t *testing.T) {
-	row := regexp.MustCompile(`(?m)^  ([a-z_]+) +(-?[0-9.]+) +-?[0-9.]+%`)
+	row := regexp.MustCompile(`(?m)^  ([A-Za-z -]+?) +(-?[0-9.]+) +-?[0-9.]+%`)
 	eachHost(t, func(t *testing.T, name string) {
 		host, _ := openMachine(t, name)
 		t.Cleanup(host.Close)

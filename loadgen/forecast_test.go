@@ -21,7 +21,7 @@ func foretold(t *testing.T, filter bool, args ...string) (before string, replays
 	m.config.KV.HostBytes, m.config.KV.DiskBytes, m.config.KV.DiskFilter = 2e9, 8e9, filter
 	s := newStage(t, m)
 	code, dir, _, stderr := invoke(t, t.Context(), append([]string{"--url", s.url, "--wait-ready=10s", "--ready-consecutive=1", "--engine=vllm", "--telemetry", "spark=" + s.exporter, "--scrape", "kvbm=" + s.kvbm,
-		"--label=host=spark", "--warmup=0", "--output-tokens=16", "--ignore-eos", "--input-tokens=160", "--scenario=eviction_replay", "--set=a.requests=1", "--set=b.requests=1", "--set=baseline.requests=0", "--force"}, args...)...)
+		"--label=host=spark", "--warmup=0", "--output-tokens=16", "--ignore-eos", "--input-tokens=160", "--scenario=eviction_replay", "--set=a.requests=1", "--set=b.requests=1", "--set=baseline.requests=0", "--force", "--validity=telemetry_lost=off"}, args...)...)
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}

@@ -38,20 +38,20 @@ type Kind struct {
 func Kinds() []Kind {
 	return []Kind{
 		{GPUProcess, "GPU-held", "#0072b2", "what the driver says that processes hold, over all devices whose memory comes from the pool or, on a coherent machine, is a NUMA node of it (by the driver's source, not measured); elsewhere there is no such line"},
-		{Managed, "managed and other kernel-charged", "#56b4e9", "over the top-level cgroups, memory.stat: kernel - (slab + kernel_stack + pagetables + sec_pagetables + percpu + vmalloc + zswap): CUDA managed memory and the GPU's page tables. A figure of memory.stat may be two seconds old, but then differs by less than 128 pages for each CPU"},
+		{Managed, "other kernel-charged", "#56b4e9", "over the top-level cgroups, memory.stat: kernel - (slab + kernel_stack + pagetables + sec_pagetables + percpu + vmalloc + zswap): CUDA managed memory and the GPU's page tables. A figure of memory.stat may be two seconds old, but then differs by less than 128 pages for each CPU"},
 		{Anon, "anonymous", "#d55e00", "AnonPages"},
 		{Shmem, "shared", "#cc79a7", "Shmem"},
-		{Hugetlb, "huge pages reserved", "#f0e442", "Hugetlb"},
+		{Hugetlb, "reserved huge pages", "#f0e442", "Hugetlb"},
 		{KernelStack, "kernel stacks", "#33b591", "KernelStack"},
 		{PageTables, "page tables", "#00634a", "PageTables + SecPageTables"},
 		{Percpu, "per-CPU", "#8fdcc5", "Percpu"},
-		{SlabUnreclaimable, "slab, unreclaimable", "#009e73", "SUnreclaim"},
+		{SlabUnreclaimable, "unreclaimable slab", "#009e73", "SUnreclaim"},
 		{Unattributed, "unattributed", "#6b7280", "the pool minus all other lines, signed: pools and buffers of drivers, and what could not be read"},
 		{ZFSArc, "ZFS ARC", "#8a5a00", "/proc/spl/kstat/zfs/arcstats: size without headers, which are slab; only where ZFS is loaded"},
-		{SlabReclaimable, "slab, reclaimable", "#ffd27f", "SReclaimable"},
+		{SlabReclaimable, "reclaimable slab", "#ffd27f", "SReclaimable"},
 		{SwapCache, "swap cache", "#6b4500", "SwapCached"},
 		{PageCache, "page cache", "#e69f00", "Buffers + Cached - Shmem"},
-		{FreeCMA, "free, in CMA", "#9aa3ad", "CmaFree: free memory that the kernel gives to movable pages only, such as those of programs and of the page cache; a driver cannot pin it. Only on kernels with CMA"},
+		{FreeCMA, "free in CMA", "#9aa3ad", "CmaFree: free memory that the kernel gives to movable pages only, such as those of programs and of the page cache; a driver cannot pin it. Only on kernels with CMA"},
 		{Free, "free", "#c9ced4", "MemFree - CmaFree"},
 	}
 }
@@ -67,6 +67,9 @@ func Names() []string {
 
 // FreeNames lists the lines that add up to MemFree. What occupies the pool are all other lines.
 func FreeNames() []string { return []string{FreeCMA, Free} }
+
+// ReclaimableNames lists the lines that the kernel gives up for an allocation.
+func ReclaimableNames() []string { return []string{ZFSArc, SlabReclaimable, SwapCache, PageCache} }
 
 // Named returns the kind of a line. The kind of a line outside the vocabulary has no colour, and its name as title.
 func Named(line string) Kind {
@@ -98,7 +101,7 @@ func Bands() []Band {
 		of("huge", Named(Hugetlb)),
 		{"kernel", "kernel", Named(SlabUnreclaimable).Colour, []string{KernelStack, PageTables, Percpu, SlabUnreclaimable}},
 		of("rest", Named(Unattributed)),
-		{"cache", "page cache and reclaimable", Named(PageCache).Colour, []string{ZFSArc, SlabReclaimable, SwapCache, PageCache}},
+		{"cache", "page cache and reclaimable", Named(PageCache).Colour, ReclaimableNames()},
 		{"free", "free", Named(Free).Colour, FreeNames()},
 	}
 }

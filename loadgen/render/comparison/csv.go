@@ -49,11 +49,12 @@ func CSV(w io.Writer, c compare.Comparison) error {
 // vocabulary, with the pool that they add up to.
 func ledgerRows(p compare.Pair) []map[string]any {
 	var rows []map[string]any
-	for _, m := range moments {
-		a, b, difference := m.of(p.Ledgers.A), m.of(p.Ledgers.B), m.of(p.LedgerDifference)
+	inA, inB, differences := p.Ledgers.A.Moments(), p.Ledgers.B.Moments(), p.LedgerDifference.Moments()
+	for i, m := range differences {
+		a, b, difference := *inA[i].Ledger, *inB[i].Ledger, *m.Ledger
 		add := func(line string, of func(ledger.Ledger) any) {
 			rows = append(rows, map[string]any{
-				"metric": "memory_ledger_" + m.name + "_" + line + "_bytes", "unit": string(figure.Bytes), "better": string(figure.NeitherBetter), "primary": false, "engine_reported": false,
+				"metric": "memory_ledger_" + m.Moment + "_" + line + "_bytes", "unit": string(figure.Bytes), "better": string(figure.NeitherBetter), "primary": false, "engine_reported": false,
 				"mean_a": of(a), "mean_b": of(b), "difference": of(difference),
 			})
 		}

@@ -3,6 +3,7 @@ package comparison
 import (
 	"fmt"
 
+	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/render"
@@ -27,12 +28,11 @@ func ledgerFigure(c compare.Comparison, s compare.Stratum, pair compare.Pair, l 
 		return f
 	}
 	extent := span{}
-	for _, m := range moments {
-		delta := m.of(folded.difference)
-		if delta != nil {
-			f.Legend = append(f.Legend, render.LegendItem{Class: m.class, Text: "at " + m.name})
+	for i, m := range folded.difference.Moments() {
+		if *m.Ledger != nil {
+			f.Legend = append(f.Legend, render.LegendItem{Class: momentClasses[i], Text: "at " + m.Moment})
 		}
-		for _, bytes := range delta {
+		for _, bytes := range *m.Ledger {
 			extent.take(bytes)
 		}
 	}
@@ -55,17 +55,17 @@ func drawLedger(names []string, extent span, delta summary.Ledgers, width, heigh
 	frame := render.NewFrameIn(margins, width, height, x, render.Axis{Lo: 0, Hi: 1}, label)
 	each := (frame.Bottom - frame.Top) / float64(len(names))
 	for i, line := range names {
-		top := frame.Top + float64(i)*each + 3
+		top, name := frame.Top+float64(i)*each+3, ledger.Named(line).Title
 		if width >= wide {
-			frame.Text("row", frame.Left-10, top+each/2, "end", render.Shorten(line, frame.Left-14))
+			frame.Text("row", frame.Left-10, top+each/2, "end", render.Shorten(name, frame.Left-14))
 		} else {
-			frame.Text("row", frame.Left, top+9, "start", line)
+			frame.Text("row", frame.Left, top+9, "start", name)
 			top += 15
 		}
-		thick := (frame.Top + float64(i+1)*each - top - 3) / float64(len(moments))
-		for k, m := range moments {
-			if bytes, ok := m.of(delta)[line]; ok {
-				drawDelta(frame, m.class, line+" at "+m.name, bytes, top+float64(k)*thick, thick)
+		thick := (frame.Top + float64(i+1)*each - top - 3) / float64(len(momentClasses))
+		for k, m := range delta.Moments() {
+			if bytes, ok := (*m.Ledger)[line]; ok {
+				drawDelta(frame, momentClasses[k], name+" at "+m.Moment, bytes, top+float64(k)*thick, thick)
 			}
 		}
 	}

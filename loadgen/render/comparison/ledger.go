@@ -14,17 +14,8 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// moments are the moments at which ledgers are compared, with their colour.
-var moments = []moment{
-	{"start", "c7", func(d summary.Ledgers) ledger.Ledger { return d.Start }},
-	{"ready", "c5", func(d summary.Ledgers) ledger.Ledger { return d.Ready }},
-	{"peak", "c0", func(d summary.Ledgers) ledger.Ledger { return d.Peak }},
-}
-
-type moment struct {
-	name, class string
-	of          func(summary.Ledgers) ledger.Ledger
-}
+// momentClasses are the colours of the moments of summary.Ledgers.
+var momentClasses = [...]string{"c7", "c5", "c0"}
 
 // leastLedger is the difference in bytes from which on a line is shown by itself where lines are folded.
 const leastLedger = 32 << 20
@@ -50,8 +41,8 @@ func ledgersOf(p compare.Pair) []ledgers {
 // names returns the lines of all moments, in the order of the vocabulary; the folded line is the last.
 func (l ledgers) names() []string {
 	lines := map[string]bool{}
-	for _, m := range moments {
-		for name := range m.of(l.difference) {
+	for _, m := range l.difference.Moments() {
+		for name := range *m.Ledger {
 			lines[name] = true
 		}
 	}
@@ -62,8 +53,8 @@ func (l ledgers) names() []string {
 // as one line.
 func (l ledgers) folded(kept map[string]bool) ledgers {
 	largest := map[string]float64{}
-	for _, m := range moments {
-		for name, bytes := range m.of(l.difference) {
+	for _, m := range l.difference.Moments() {
+		for name, bytes := range *m.Ledger {
 			largest[name] = max(largest[name], math.Abs(bytes))
 		}
 	}
@@ -106,10 +97,9 @@ func (l ledgers) folded(kept map[string]bool) ledgers {
 func (l ledgers) large() map[string]bool {
 	large := map[string]bool{}
 	for _, arm := range []summary.Ledgers{l.pair.A, l.pair.B} {
-		for _, m := range moments {
-			lines := m.of(arm)
-			pool := lines.Sum()
-			for name, bytes := range lines {
+		for _, m := range arm.Moments() {
+			pool := m.Sum()
+			for name, bytes := range *m.Ledger {
 				large[name] = large[name] || bytes >= pool/100
 			}
 		}
@@ -126,21 +116,22 @@ func ledgerTables(p compare.Pair, l ledgers, all bool) []render.Block {
 		shown = l.folded(l.large())
 	}
 	var tables []render.Block
-	for _, m := range moments {
-		if len(m.of(l.difference)) == 0 {
+	inA, inB, differences := shown.pair.A.Moments(), shown.pair.B.Moments(), shown.difference.Moments()
+	for i, m := range l.difference.Moments() {
+		if len(*m.Ledger) == 0 {
 			continue
 		}
-		columns := []ledger.Ledger{m.of(shown.pair.A), m.of(shown.pair.B), m.of(shown.difference)}
-		t := render.Table{Header: []string{"at " + m.name, p.A, p.B, "difference"}}
+		columns := []ledger.Ledger{*inA[i].Ledger, *inB[i].Ledger, *differences[i].Ledger}
+		t := render.Table{Header: []string{"at " + m.Moment, p.A, p.B, "difference"}}
 		for _, name := range shown.names() {
 			if _, known := columns[2][name]; known {
-				t.Add(append([]string{name}, cells(columns, func(lines ledger.Ledger) (float64, bool) {
+				t.Add(append([]string{ledger.Named(name).Title}, cells(columns, func(lines ledger.Ledger) (float64, bool) {
 					v, there := lines[name]
 					return v, there
 				})...)...)
 			}
 		}
-		if m.of(l.difference).Whole() { // without it lines may be missing
+		if m.Whole() { // without it lines may be missing
 			t.Add(append([]string{"pool"}, cells(columns, func(lines ledger.Ledger) (float64, bool) { return lines.Sum(), len(lines) > 0 })...)...)
 		}
 		tables = append(tables, t)

@@ -30,7 +30,7 @@ func TestATerminalShowsTheVerdictsFirstAndThenWhatIsBehindThem(t *testing.T) {
 	last := -1
 	for _, part := range []string{
 		"57 runs by arm within model, against native", "deepseek-7b: container against native", "verdict", "* Output tokens per second", "Memory occupied without KV cache", "* decides; sd: ",
-		"\norder", "abba", "runs of native", "\nfairness", "2 of 3 known items differ", "what differs besides, deepseek-7b", "sha256:4f1c", "memory ledger, GiB, deepseek-7b", "at ready", "page_cache", "+15.00", "pool",
+		"\norder", "abba", "runs of native", "\nfairness", "2 of 3 known items differ", "what differs besides, deepseek-7b", "sha256:4f1c", "memory ledger, GiB, deepseek-7b", "at ready", "page cache", "+15.00", "pool",
 		"KV cache: ", "\nwarnings", "kv_explained",
 	} {
 		at := strings.Index(text[max(last, 0):], part)
@@ -214,11 +214,11 @@ func bothLedgers() compare.Pair {
 
 func TestTheLedgersOfBothArmsAreInTheOrderOfTheVocabularyAndAddUpToThePool(t *testing.T) {
 	p := bothLedgers()
-	first := [][]string{{"anon", "20.00", "25.00", "+5.00"}, {"page_cache", "30.00", "10.00", "-20.00"}, {"free", "40.00", "55.00", "+15.00"}}
+	first := [][]string{{"anonymous", "20.00", "25.00", "+5.00"}, {"page cache", "30.00", "10.00", "-20.00"}, {"free", "40.00", "55.00", "+15.00"}}
 	pool := []string{"pool", "100.00", "100.00", "0.00"}
 	for all, want := range map[bool][][]string{
-		false: {first[0], {"shmem", "9.50", "9.50", "0.00"}, first[1], first[2], {"2 other lines", "0.50", "0.50", "0.00"}, pool},
-		true:  {first[0], {"shmem", "9.50", "9.50", "0.00"}, {"percpu", "0.50", "0.50", "0.00"}, {"unattributed", "0.00", "0.00", "0.00"}, first[1], first[2], pool},
+		false: {first[0], {"shared", "9.50", "9.50", "0.00"}, first[1], first[2], {"2 other lines", "0.50", "0.50", "0.00"}, pool},
+		true:  {first[0], {"shared", "9.50", "9.50", "0.00"}, {"per-CPU", "0.50", "0.50", "0.00"}, {"unattributed", "0.00", "0.00", "0.00"}, first[1], first[2], pool},
 	} {
 		tables := ledgerTables(p, ledgersOf(p)[0], all)
 		if len(tables) != 1 {
@@ -238,7 +238,7 @@ func TestTheLedgersOfBothArmsAreInTheOrderOfTheVocabularyAndAddUpToThePool(t *te
 	// A comparison that was saved before has the differences alone, and lines may be missing without the remainder.
 	p.Ledgers = compare.LedgerPair{}
 	delete(p.LedgerDifference.Ready, "unattributed")
-	if rows := ledgerTables(p, ledgersOf(p)[0], true)[0].(render.Table).Rows; !slices.Equal(rows[0].Cells, []string{"anon", "–", "–", "+5.00"}) || rows[len(rows)-1].Cells[0] != "free" {
+	if rows := ledgerTables(p, ledgersOf(p)[0], true)[0].(render.Table).Rows; !slices.Equal(rows[0].Cells, []string{"anonymous", "–", "–", "+5.00"}) || rows[len(rows)-1].Cells[0] != "free" {
 		t.Errorf("%v", rows)
 	}
 }

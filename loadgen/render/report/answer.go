@@ -98,7 +98,7 @@ func memoryParts(lines []ledger.Line, kv *summary.KV) []ledger.Line {
 			cache := math.Trunc(*kv.CapacityBytes)
 			parts = append(parts, ledger.Line{Name: "KV cache", Bytes: cache}, ledger.Line{Name: "weights and runtime", Bytes: bytes - cache})
 		default:
-			parts = append(parts, ledger.Line{Name: strings.ReplaceAll(line.Name, "_", " "), Bytes: bytes})
+			parts = append(parts, ledger.Line{Name: ledger.Named(line.Name).Title, Bytes: bytes})
 		}
 	}
 	return parts

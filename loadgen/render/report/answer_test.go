@@ -13,7 +13,7 @@ import (
 func TestAnAnswerStatesWhereTheMemoryWasAndHowFastAnswersCame(t *testing.T) {
 	const gib = float64(1 << 30)
 	live := summary.Origin{Source: "spark-1", Mode: metric.ModeLive}
-	ready := map[string]float64{"gpu_process": 82.3 * gib, "anon": 6 * gib, "page_cache": 22.2 * gib, "kernel_reclaimable": 7.5 * gib, "free": 3.7 * gib}
+	ready := map[string]float64{"gpu_process": 82.3 * gib, "anon": 6 * gib, "page_cache": 22.2 * gib, "slab_reclaimable": 7.5 * gib, "free": 3.7 * gib}
 	run := func(change func(*summary.Summary)) summary.Summary {
 		s := summary.Summary{
 			Valid: true, Requests: map[openai.Status]int{openai.StatusOK: 62, openai.StatusTimeout: 2},
@@ -30,13 +30,13 @@ func TestAnAnswerStatesWhereTheMemoryWasAndHowFastAnswersCame(t *testing.T) {
 		change func(*summary.Summary)
 		want   string
 	}{
-		"integrated": {func(*summary.Summary) {}, "118.0 of 121.7 GiB occupied when ready: KV cache 46.8, weights and runtime 35.5, page cache 22.2, kernel reclaimable 7.5, other 6.0. " + load},
+		"integrated": {func(*summary.Summary) {}, "118.0 of 121.7 GiB occupied when ready: KV cache 46.8, weights and runtime 35.5, page cache 22.2, reclaimable slab 7.5, other 6.0. " + load},
 		"no size of the KV cache": {func(s *summary.Summary) { s.KV = nil },
-			"118.0 of 121.7 GiB occupied when ready: gpu process 82.3, page cache 22.2, kernel reclaimable 7.5, anon 6.0. " + load},
+			"118.0 of 121.7 GiB occupied when ready: GPU-held 82.3, page cache 22.2, reclaimable slab 7.5, anonymous 6.0. " + load},
 		"an engine that ran before": {func(s *summary.Summary) { s.Memory.LedgerAt = &summary.Ledgers{Peak: ready} },
-			"118.0 of 121.7 GiB occupied at the peak: KV cache 46.8, weights and runtime 35.5, page cache 22.2, kernel reclaimable 7.5, other 6.0. " + load},
+			"118.0 of 121.7 GiB occupied at the peak: KV cache 46.8, weights and runtime 35.5, page cache 22.2, reclaimable slab 7.5, other 6.0. " + load},
 		"simulated": {func(s *summary.Summary) { s.Memory.Mode = metric.ModeSimulated; s.Model.Simulated = true },
-			"118.0 of 121.7 GiB occupied when ready (simulated): KV cache 46.8, weights and runtime 35.5, page cache 22.2, kernel reclaimable 7.5, other 6.0. 120 output tokens per second (simulated), TTFT 183 ms (p50), 62 of 64 requests ok."},
+			"118.0 of 121.7 GiB occupied when ready (simulated): KV cache 46.8, weights and runtime 35.5, page cache 22.2, reclaimable slab 7.5, other 6.0. 120 output tokens per second (simulated), TTFT 183 ms (p50), 62 of 64 requests ok."},
 		"no telemetry": {func(s *summary.Summary) { s.Memory = nil }, load},
 		"invalid": {func(s *summary.Summary) {
 			s.Valid, s.InvalidReasons, s.Memory = false, []summary.Reason{{Code: "client_lag"}, {Code: "error_rate"}}, nil

@@ -71,7 +71,7 @@ func TestMemoryOfAPoolThatIsNotKnownHasALineForTheRest(t *testing.T) {
 	}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got, want := cells(ledgerTable(m)), []string{"anon|3.00|4.00", "page_cache|–|1.00", "not recorded|–|–", "pool|–|–"}; !slices.Equal(got, want) {
+	if got, want := cells(ledgerTable(m)), []string{"anonymous|3.00|4.00", "page cache|–|1.00", "not recorded|–|–", "pool|–|–"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for _, f := range runFacts(s) {

@@ -179,7 +179,7 @@ func ledgerTable(m *summary.Memory) render.Table {
 		pools = append(pools, formatGiB(ledger.Sum(lines)))
 	}
 	for _, name := range ledger.InOrder(names) {
-		row := []string{name}
+		row := []string{ledger.Named(name).Title}
 		for _, lines := range moments {
 			text := format.None
 			if i := slices.IndexFunc(lines, func(l ledger.Line) bool { return l.Name == name }); i >= 0 {
