@@ -17,8 +17,9 @@ import (
 
 const module = "github.com/umascope/umascope/"
 
-// mayImport is the house: a package and all of ours that its non-test files may import.
-// A package that is not here does not exist; an entry that is not needed is removed.
+// mayImport is the house: a package and all of ours that its non-test files may import. A package that is not here does not
+// exist; an entry that is not needed is removed. Engines and the list of them are in TestEnginesAreDataAndParsers, so that a
+// new engine needs no entry.
 var mayImport = map[string][]string{
 	"exporter/fit":              {"cmd/gguf", "exporter/engine/spec"},
 	"exporter/metric":           {},
@@ -26,15 +27,7 @@ var mayImport = map[string][]string{
 	"exporter/ledger":           {}, // ground floor: the names, colours and arithmetic of memory lines, which both wings share
 	"exporter/hostfs":           {},
 	"exporter/nvml":             {},
-	"exporter/engine/dynamo":    {"exporter/engine/spec", "exporter/metric"},
-	"exporter/engine/llamacpp":  {"exporter/engine/spec", "exporter/metric"},
-	"exporter/engine/lmcache":   {"exporter/engine/spec", "exporter/metric"},
-	"exporter/engine/ollama":    {"exporter/engine/spec"},
-	"exporter/engine/sglang":    {"exporter/engine/spec", "exporter/metric"},
 	"exporter/engine/spec":      {},
-	"exporter/engine/supported": {"exporter/engine/dynamo", "exporter/engine/llamacpp", "exporter/engine/lmcache", "exporter/engine/ollama", "exporter/engine/sglang", "exporter/engine/spec", "exporter/engine/trtllm", "exporter/engine/vllm"},
-	"exporter/engine/trtllm":    {"exporter/engine/spec", "exporter/metric"},
-	"exporter/engine/vllm":      {"exporter/engine/spec", "exporter/metric"},
 	"exporter/engine":           {"exporter/engine/spec"},
 	"exporter/cuda":             {},
 	"exporter/link":             {"exporter/hostfs"},
@@ -172,6 +165,9 @@ func listPackages(t *testing.T) map[string]pkg {
 func TestPackagesImportOnlyWhatTheHouseAllows(t *testing.T) {
 	packages := listPackages(t)
 	for name, p := range packages {
+		if strings.HasPrefix(name, rooms) && name != rooms+"spec" {
+			continue
+		}
 		allowed, known := mayImport[name]
 		if !known {
 			t.Errorf("%s is not in the house: give it a place in mayImport", name)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/exporter/collector"
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/exporter/fit"
 	"github.com/umascope/umascope/exporter/hostfs"
@@ -84,16 +85,31 @@ func TestTheStepsToWhatFitGrantsAddUp(t *testing.T) {
 	}
 }
 
-// TestThePageNamesTheEnginesAsTheProgramDoes: FAQ_USE.md has the one table of which figure an engine sizes its KV cache by.
+// TestThePageNamesTheEnginesAsTheProgramDoes: FAQ_USE.md has the table of what each engine takes, in the words of fit.
 func TestThePageNamesTheEnginesAsTheProgramDoes(t *testing.T) {
-	page, err := os.ReadFile("FAQ_USE.md")
-	must(t, err)
-	for _, s := range fit.Sizing(supported.Engines()) {
-		line := "| " + s.Release() + " |"
-		if _, row, found := strings.Cut(string(page), "\n"+line); !found {
-			t.Errorf("FAQ_USE.md has no line %q", line)
-		} else if row, _, _ = strings.Cut(row, "\n"); strings.Contains(row, "what CUDA reports as free") != s.Sizing.CUDAFree {
-			t.Errorf("FAQ_USE.md: %s%s", line, row)
+	const begin, end = "<!-- engines -->\n", "<!-- /engines -->"
+	page := readText(t, "FAQ_USE.md")
+	before, rest, found := strings.Cut(page, begin)
+	written, after, ended := strings.Cut(rest, end)
+	if !found || !ended {
+		t.Fatalf("FAQ_USE.md has no table between %q and %q", begin, end)
+	}
+	table := "| engine | flag | what the flag means |\n| --- | --- | --- |\n"
+	sized := fit.Sizing(supported.Engines())
+	for i, grant := range fit.Engines(supported.Engines(), spec.GPUMemory{Total: 100 << 30, Free: 80 << 30, Available: 80 << 30}, new(int64(10<<30))) {
+		release, flag := sized[i].Release(), "none"
+		if grant.Flag != "" {
+			flag = "`" + grant.Flag + "`"
 		}
+		if strings.Contains(grant.Meaning, "what CUDA reports as free") != sized[i].Sizing.CUDAFree {
+			t.Errorf("%s: CUDAFree is %v: %s", release, sized[i].Sizing.CUDAFree, grant.Meaning)
+		}
+		table += "| " + release + " | " + flag + " | " + strings.TrimSuffix(grant.Meaning, " ("+release+")") + " |\n"
+	}
+	switch {
+	case *update:
+		must(t, os.WriteFile("FAQ_USE.md", []byte(before+begin+table+end+after), 0o644))
+	case written != table:
+		t.Errorf("FAQ_USE.md differs from (write it anew with -update)\n%s", table)
 	}
 }

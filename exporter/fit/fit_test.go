@@ -86,9 +86,10 @@ func TestPageCacheMattersOnlyToAnEngineThatAsksCUDA(t *testing.T) {
 	cached := spark()
 	cached.Free -= ofGiB(50)
 	before, after := Engines(supported.Engines(), spark(), &weights), Engines(supported.Engines(), cached, &weights)
-	for i := range before {
-		asksCUDA := before[i].Name == "TensorRT-LLM"
-		if same := *before[i].KV == *after[i].KV; same == asksCUDA {
+	for i, e := range Sizing(supported.Engines()) {
+		if before[i].KV == nil || after[i].KV == nil {
+			t.Errorf("%s: its Grant computes no KV cache for a model", e.Title)
+		} else if same := *before[i].KV == *after[i].KV; same == e.Sizing.CUDAFree {
 			t.Errorf("%s: %+v, then %+v", before[i].Name, before[i].KV, after[i].KV)
 		}
 	}

@@ -11,9 +11,9 @@ import (
 
 func itoa(i int) string { return strconv.Itoa(i) }
 
-// languages are the allowed languages of a block; a reader types sh only. A block without a language does not show
+// languages are the allowed languages of a block; a reader types sh only, and applies a diff. A block without a language does not show
 // whether to type it.
-var languages = map[string]bool{"sh": true, "text": true, "yaml": true, "promql": true, "ini": true, "json": true}
+var languages = map[string]bool{"sh": true, "text": true, "yaml": true, "promql": true, "ini": true, "json": true, "diff": true}
 
 var testIn = regexp.MustCompile(`^(Test\w+) in ([a-z/_-]+)$`)
 
@@ -50,7 +50,7 @@ func TestEveryCommandOfEveryPageIsExecuted(t *testing.T) {
 // disproved says why a block is not run by what it says.
 func disproved(p page, b block, by string) string {
 	if strings.HasPrefix(by, ".ci/") {
-		return notInScript(b, by)
+		return notInScript(p, b, by)
 	}
 	m := testIn.FindStringSubmatch(by)
 	if m == nil {
@@ -83,11 +83,14 @@ func disproved(p page, b block, by string) string {
 }
 
 // notInScript says which line of the block a script does not have. A script of .ci stands where the top of the repository is,
-// and may start programs that are built.
-func notInScript(b block, script string) string {
+// and may start programs that are built. A script that has the page's path as page, and types it, needs none of the lines.
+func notInScript(p page, b block, script string) string {
 	text, err := os.ReadFile(filepath.Join(root, script))
 	if err != nil {
 		return err.Error()
+	}
+	if strings.Contains(string(text), "\npage="+p.path+"\n") && strings.Contains(string(text), ` type "$page" `) {
+		return ""
 	}
 	for _, line := range b.commands() {
 		if !strings.Contains(string(text), line) {
