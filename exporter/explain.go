@@ -105,14 +105,17 @@ type explanations struct {
 	running *runningExporter // nil if none is asked
 	note    string           // why none is asked
 
-	own   *Exporter // nil until it is needed
-	close func() error
+	own     *Exporter // nil until it is needed
+	release func() error
 }
+
+// close releases the host, if it was read.
+func (s *explanations) close() error { return s.release() }
 
 // explanations chooses where the figures come from. Flags of the host are those of this program, and a running exporter
 // has its own.
 func (l *commandLine) explanations() (*explanations, error) {
-	s := &explanations{line: l, close: func() error { return nil }}
+	s := &explanations{line: l, release: func() error { return nil }}
 	flags, err := l.givenHostFlags()
 	if err != nil {
 		return nil, err
@@ -146,7 +149,7 @@ func (s *explanations) next(ctx context.Context) (explanation, error) {
 	}
 	if s.own == nil {
 		var err error
-		if s.own, s.close, err = s.line.openForPeople(); err != nil {
+		if s.own, s.release, err = s.line.openForPeople(); err != nil {
 			return explanation{}, err
 		}
 	}

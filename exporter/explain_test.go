@@ -2,8 +2,10 @@ package exporter
 
 import (
 	"bytes"
+	"io"
 	"io/fs"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -243,5 +245,18 @@ func TestWhatCUDAReportsDependsOnWhereTheMemoryIs(t *testing.T) {
 	var foreign explanation
 	if got := foreign.cudaSentence(collector.MemoryReading{Meminfo: usual, ForeignGPU: true}); !strings.Contains(got, "another machine's") {
 		t.Errorf("of a machine whose own GPUs were not asked it says %q", got)
+	}
+}
+
+func TestACommandThatReadsARecordingLeavesNoFolder(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	for _, verb := range []string{"explain", "fit", "doctor", "--once"} {
+		if code := Run(t.Context(), []string{verb, "--replay=hosts/no-gpu.txtar"}, io.Discard, io.Discard); code != 0 {
+			t.Errorf("%s: exit %d", verb, code)
+		}
+		left, err := os.ReadDir(os.TempDir())
+		if err != nil || len(left) > 0 {
+			t.Errorf("%s leaves %v: %v", verb, left, err)
+		}
 	}
 }

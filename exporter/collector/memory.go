@@ -42,9 +42,9 @@ func collectMemory(ctx context.Context, host Host, sample *Sample, batch *Batch)
 	emitLedger(batch, reading)
 	emitMeminfo(batch, reading)
 	vmstat, err := hostfs.ReadVmstat(host.Proc)
-	pageSize := hostfs.PageSize(reading.Meminfo, vmstat)
+	pageSize := host.PageSize
 	if pageSize == 0 {
-		pageSize = host.PageSize
+		pageSize = hostfs.PageSize(reading.Meminfo, vmstat)
 	}
 	emitVmstat(batch, vmstat, pageSize)
 	return errors.Join(

@@ -409,7 +409,9 @@ func TestPagesAreThoseOfTheKernelThatWroteTheFiles(t *testing.T) {
 		want   map[string]float64
 	}{
 		// order 0 is 64 KiB; orders 9 and 10 are 32 and 64 MiB
-		{"files give it away", large, 4096, OK, map[string]float64{"uma_vmstat_swapped_in_bytes_total{}": 3 * 65536, blocks: (3*32 + 64) * mib}},
+		{"files give it away", large, 0, OK, map[string]float64{"uma_vmstat_swapped_in_bytes_total{}": 3 * 65536, blocks: (3*32 + 64) * mib}},
+		// Linux 6.18 as a guest of Firecracker counts 8 GiB more in MemFree than in nr_free_pages.
+		{"stated, and the files contradict it", replaced(sparkProc(), "vmstat", fmt.Sprintf("nr_free_pages %d\npswpin 3\n", 4812340/8)), 65536, OK, map[string]float64{"uma_vmstat_swapped_in_bytes_total{}": 3 * 65536, blocks: (3*32 + 64) * mib}},
 		{"stated with the host", untold, 65536, OK, map[string]float64{"uma_vmstat_swapped_in_bytes_total{}": 3 * 65536, blocks: (3*32 + 64) * mib}},
 		{"nobody knows", untold, 0, Failed, nil},
 	}

@@ -42,8 +42,7 @@ type Host struct {
 	Remove func()
 	// GPU reads the devices; a reader without a driver reports why.
 	GPU *nvml.Reader
-	// PageSize is that of the kernel that wrote the files, in bytes, 0 if unknown. A page size that follows from the
-	// files themselves takes precedence.
+	// PageSize is the page size in bytes of the kernel that wrote the files, 0 if unknown; it is then estimated from them.
 	PageSize int
 	// ForeignGPU reports that GPU belongs to another machine than Proc, as when a recording is served with the live
 	// /proc: its process lists must not enter the memory ledger, nor may its PIDs be looked up in Proc.
