@@ -134,6 +134,7 @@ func (e *engines) emit(batch *Batch, source string, r engine.Reading, missed map
 			tiers  []spec.TierValue
 		}{
 			{metric.EngineKVTierUsedBytes, m.TierBytes}, {metric.EngineKVTierUsedTokens, m.TierUsedTokens}, {metric.EngineKVTierCapacityTokens, m.TierCapacityTokens},
+			{metric.EngineKVTierDirectIO, m.TierDirectIO},
 		} {
 			for _, tier := range row.tiers {
 				batch.Gauge(row.metric, tier.Value, source, m.Name, tier.Tier)
@@ -248,7 +249,7 @@ func engineMetrics() []metric.Definer {
 	return []metric.Definer{
 		metric.EngineUp, metric.EngineInfo, metric.EngineKVCapacityBytes, metric.EngineKVCapacityTokens,
 		metric.EngineKVCapacityBlocks, metric.EngineKVUsedRatio, metric.EngineStatePoolUsedRatio, metric.EngineKVUsedTokens, metric.EngineKVTierUsedBytes,
-		metric.EngineKVTierUsedTokens, metric.EngineKVTierCapacityTokens,
+		metric.EngineKVTierUsedTokens, metric.EngineKVTierCapacityTokens, metric.EngineKVTierDirectIO,
 		metric.EngineKVMovedBytesTotal, metric.EngineKVMovedTokensTotal, metric.EngineKVEvictedTokensTotal, metric.EngineMemoryBytes,
 		metric.EnginePrefixCacheTokensTotal, metric.EnginePrefixCacheBlocksTotal, metric.EnginePreemptionsTotal,
 		metric.EngineSpecDraftsTotal, metric.EngineSpecDraftTokensTotal, metric.EngineSpecAcceptedTokensTotal, metric.EngineSpecAcceptedLength,

@@ -99,7 +99,10 @@ var (
 		Source: "SGLang hicache_host_used_tokens", Labels: []Label{LabelSource, LabelModel, LabelTier}})
 	EngineKVTierCapacityTokens = gauge(Def{Name: "uma_engine_kv_tier_capacity_tokens", Unit: Count, Sum: SumKeeping(LabelSource), Telemetry: true,
 		Help:   "Tokens that a tier beside the GPU has room for, over all replicas of the engine." + manySources,
-		Source: "SGLang hicache_host_total_tokens", Labels: []Label{LabelSource, LabelModel, LabelTier}})
+		Source: "SGLang hicache_host_total_tokens; vLLM simple_kv_offload_info", Labels: []Label{LabelSource, LabelModel, LabelTier}})
+	EngineKVTierDirectIO = gauge(Def{Name: "uma_engine_kv_tier_direct_io", Unit: State, Sum: SumNever(), Telemetry: true,
+		Help:   "Whether a tier in files bypasses the page cache (O_DIRECT), by the engine's own word. Without it the tier takes the memory that it is there to spare.",
+		Source: "vLLM simple_kv_offload_info", Labels: []Label{LabelSource, LabelModel, LabelTier}})
 	EngineKVMovedBytesTotal = counter(Def{Name: "uma_engine_kv_moved_bytes_total", Unit: Bytes, Sum: SumKeeping(LabelSource, LabelFrom, LabelTo), Telemetry: true,
 		Help:   "Bytes of KV cache that an engine itself copied from one tier to another. A byte that goes through the host counts once for each step." + manySources,
 		Source: enginePage + ", of its own offloading", Labels: []Label{LabelSource, LabelModel, LabelFrom, LabelTo}})
@@ -147,7 +150,7 @@ var (
 func engineDefs() []Definer {
 	return []Definer{
 		EngineUp, EngineInfo, EngineKVCapacityBytes, EngineKVCapacityTokens, EngineKVCapacityBlocks, EngineKVUsedRatio, EngineStatePoolUsedRatio,
-		EngineKVUsedTokens, EngineKVTierUsedBytes, EngineKVTierUsedTokens, EngineKVTierCapacityTokens,
+		EngineKVUsedTokens, EngineKVTierUsedBytes, EngineKVTierUsedTokens, EngineKVTierCapacityTokens, EngineKVTierDirectIO,
 		EngineKVMovedBytesTotal, EngineKVMovedTokensTotal, EngineKVEvictedTokensTotal, EngineMemoryBytes,
 		EnginePrefixCacheTokensTotal, EnginePrefixCacheBlocksTotal,
 		EnginePreemptionsTotal, EngineSpecDraftsTotal, EngineSpecDraftTokensTotal, EngineSpecAcceptedTokensTotal, EngineSpecAcceptedLength,

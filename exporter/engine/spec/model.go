@@ -15,6 +15,8 @@ type Model struct {
 	TierBytes []TierValue
 	// TierUsedTokens and TierCapacityTokens are the tokens in such tiers, and their capacity.
 	TierUsedTokens, TierCapacityTokens []TierValue
+	// TierDirectIO is 1 for a tier in files that bypasses the page cache, 0 for one that goes through it.
+	TierDirectIO []TierValue
 	// Moved are the KV cache that the engine itself copied between tiers.
 	Moved []Move
 	// EvictedTokens are the tokens whose KV cache left the GPU to make room.

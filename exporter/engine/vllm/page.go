@@ -14,13 +14,17 @@ func read(all spec.View) []spec.Model {
 	usage := metric.VLLMKVCacheUsagePerc.Def().Name
 	prompt := metric.VLLMPromptTokensTotal.Def().Name
 	return spec.PerModel(all, spec.LabelModelName, []string{running, usage, GPUUsage, prompt}, func(v spec.View) spec.Model {
+		simple := readSimpleOffload(v)
 		return spec.Model{
 			Pool:         pool(v, usage),
 			MemoryShare:  share(v.Whole()),
 			PrefixTokens: lookups(v),
 			Preemptions:  v.Counter(Preemptions),
 			Speculation:  speculation(v),
-			Moved:        moved(v),
+			Moved:        append(moved(v), simple.moved...),
+			TierDirectIO: simple.directIO,
+
+			TierCapacityTokens: simple.capacity,
 			Requests: spec.Counts(map[string]*float64{
 				metric.RequestsRunning: v.Gauge(running), metric.RequestsWaiting: v.Gauge(metric.VLLMNumRequestsWaiting.Def().Name),
 			}),
