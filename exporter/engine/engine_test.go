@@ -60,7 +60,7 @@ func valuesOf(m spec.Model) map[string]float64 {
 	for state, count := range m.Requests {
 		values[state] = count
 	}
-	for unit, tiers := range map[string][]spec.TierValue{" bytes": m.TierBytes, " used tokens": m.TierUsedTokens, " capacity tokens": m.TierCapacityTokens, " direct": m.TierDirectIO} {
+	for unit, tiers := range map[string][]spec.TierValue{" bytes": m.TierBytes, " tier bytes": m.TierCapacityBytes, " used tokens": m.TierUsedTokens, " capacity tokens": m.TierCapacityTokens, " direct": m.TierDirectIO} {
 		for _, tier := range tiers {
 			values[tier.Tier+unit] = tier.Value
 		}
@@ -230,6 +230,7 @@ func TestEnginesAreRecognisedByTheirSeriesNotByTheirAddress(t *testing.T) {
 		sample(t, "dynamo-worker-doc.prom") + sample(t, "sglang-doc.prom"):         "sglang",
 		sample(t, "dynamo-worker-doc.prom") + sample(t, "trtllm-constructed.prom"): "trtllm",
 		sample(t, "lmcache-constructed.prom") + sample(t, "vllm-doc.prom"):         "vllm",
+		sample(t, "lmcache-0.5.6-server.prom"):                                     "lmcache",
 		"vllm:num_requests_running 1\n":                                            "vllm",
 	} {
 		if got := translate(t, text).Engine; got != want {

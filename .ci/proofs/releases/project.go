@@ -26,7 +26,7 @@ func projects() []project {
 	return []project{
 		{"vllm", []string{"vllm"}, python, regexp.MustCompile(`["']vllm:([a-z0-9_]+)["']`), []string{"vllm:"}},
 		{"sglang", []string{"sglang"}, python, regexp.MustCompile(`["']sglang:([a-z0-9_]+)["']`), []string{"sglang:"}},
-		{"lmcache", []string{"lmcache"}, python, regexp.MustCompile(`["'](?:lmcache:|lmcache_mp\.)([a-z0-9_.]+)["']`), []string{"lmcache:"}},
+		{"lmcache", []string{"lmcache"}, python, regexp.MustCompile(`["'](?:lmcache:|lmcache_mp\.)([a-z0-9_.]+)["']`), []string{"lmcache:", "lmcache_mp_"}},
 		{"dynamo", []string{"ai-dynamo-runtime"}, regexp.MustCompile(`prometheus_names\.py$`), regexp.MustCompile(`(?m)^    [A-Z0-9_]+ = "([a-z0-9_]+)"`),
 			[]string{"dynamo_frontend_", "dynamo_component_router_", "dynamo_component_kvstats_", "dynamo_component_", "kvbm_"}},
 		{"nixl", []string{"nixl-cu13"}, regexp.MustCompile(`libtelemetry[a-z_]*\.so$`), regexp.MustCompile(`\x00(agent_[a-z0-9_]+)\x00`), []string{""}},
@@ -55,11 +55,17 @@ func (p project) bare(full string) string {
 	for _, prefix := range p.prefixes {
 		if rest, found := strings.CutPrefix(full, prefix); found {
 			full = rest
+			if prefix == "lmcache_mp_" {
+				full = unit.ReplaceAllString(ending.ReplaceAllString(full, ""), "")
+			}
 			break
 		}
 	}
 	return ending.ReplaceAllString(full, "")
 }
+
+// unit is what the library of LMCache's server adds to the names of its page, from a unit of their own.
+var unit = regexp.MustCompile(`_(tokens|chunks|requests)$`)
 
 var ending = regexp.MustCompile(`(_total|_sum|_count|_bucket)$`)
 
@@ -96,4 +102,4 @@ func namesRead(exporter string) ([]string, error) {
 }
 
 // series matches a whole name of a series; prefixes and labels do not match.
-var series = regexp.MustCompile(`^(vllm:|sglang:|lmcache:|dynamo_(frontend|component)_|kvbm_|agent_|master_)[a-z0-9_]*[a-z0-9]$`)
+var series = regexp.MustCompile(`^(vllm:|sglang:|lmcache:|lmcache_mp_|dynamo_(frontend|component)_|kvbm_|agent_|master_)[a-z0-9_]*[a-z0-9]$`)
