@@ -129,15 +129,19 @@ func constants(t *testing.T, e spec.Engine) (series, others map[string]string) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		label := false // of a constant, which stands before its text
 		ast.Inspect(file, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.ValueSpec); ok {
+				label = strings.HasPrefix(spec.Names[0].Name, "Label")
+			}
 			literal, ok := n.(*ast.BasicLit)
 			if !ok || literal.Kind != token.STRING {
 				return true
 			}
 			text, err := strconv.Unquote(literal.Value)
-			isSeries := slices.ContainsFunc(e.Metrics.Forms, func(f spec.Form) bool {
-				return f.Owns(text) && text != f.Prefix && !strings.ContainsAny(text, " /") && !strings.HasSuffix(text, "_")
-			})
+			isSeries := !label && !strings.ContainsAny(text, " /") && !strings.HasSuffix(text, "_") && (slices.ContainsFunc(e.Metrics.Forms, func(f spec.Form) bool {
+				return f.Owns(text) && text != f.Prefix
+			}) || slices.ContainsFunc(e.Metrics.TransferPrefixes, func(prefix string) bool { return strings.HasPrefix(text, prefix) }))
 			base := filepath.Base(path)
 			switch {
 			case err != nil:
@@ -253,6 +257,9 @@ func judged(t *testing.T, e spec.Engine) []claim {
 		bare := c.text
 		for _, form := range e.Metrics.Forms {
 			bare = strings.TrimPrefix(bare, form.Prefix)
+		}
+		if rest, is := strings.CutPrefix(bare, "kvbm_"); is {
+			bare = rest
 		}
 		switch {
 		case c.kind == "series" && (wheels[endings.ReplaceAllString(bare, "")] || wheels[strings.TrimPrefix(endings.ReplaceAllString(bare, ""), "router_")]):
