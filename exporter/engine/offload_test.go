@@ -74,3 +74,21 @@ func TestVLLMsSimpleOffloadingMovesBlocks(t *testing.T) {
 		}
 	}
 }
+
+// TestTheSizeOfVLLMsHostTierIsALabel takes names from vllm/v1/kv_offload/cpu/common.py and tiering/manager.py of 0.33.0.
+func TestTheSizeOfVLLMsHostTierIsALabel(t *testing.T) {
+	info := func(engine, size, tier string) string {
+		return `vllm:kv_offload_config_info{cpu_blocks_per_chunk="1",cpu_kv_cache_size_bytes="` + size + `",engine="` + engine + `",model_name="m",tier="` + tier + `"} 1` + "\n"
+	}
+	for page, want := range map[string]float64{
+		info("0", "2147483648", "0:primary") + info("0", "", "1:fs"):                               2 << 30,
+		info("0", "2147483648", "0:primary") + info("0", "", "1:fs") + info("1", "1", "0:primary"): 2<<30 + 1,
+		info("0", "2147483648", "") + info("1", "None", ""):                                        0,
+		info("0", "1", "") + info("0", "2", ""):                                                    0,
+	} {
+		reading := translate(t, `vllm:num_requests_running{engine="0",model_name="m"} 1`+"\n"+page)
+		if got := valuesOf(reading.Models[0])["host tier bytes"]; got != want || len(reading.UnknownLabels) > 0 {
+			t.Errorf("%s: %v, want %v; %q", page, got, want, reading.UnknownLabels)
+		}
+	}
+}

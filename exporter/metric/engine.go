@@ -96,7 +96,7 @@ var (
 		Source: "LMCache local_cache_usage, local_storage_usage, remote_cache_usage; of its server l1_memory_usage_bytes, l2_usage_bytes; Mooncake master_allocated_bytes, master_allocated_file_size_bytes, master_nof_allocated_bytes", Labels: []Label{LabelSource, LabelModel, LabelTier}})
 	EngineKVTierCapacityBytes = gauge(Def{Name: "uma_engine_kv_tier_capacity_bytes", Unit: Bytes, Sum: SumKeeping(LabelSource), Telemetry: true,
 		Help:   "Size of a tier beside the GPU. Of LMCache's server absent until the tier holds something." + manySources,
-		Source: "LMCache's server l1_memory_usage_bytes / l1_usage_ratio; Mooncake master_total_capacity_bytes, master_total_file_capacity_bytes, master_total_nof_capacity_bytes", Labels: []Label{LabelSource, LabelModel, LabelTier}})
+		Source: "vLLM kv_offload_config_info; LMCache's server l1_memory_usage_bytes / l1_usage_ratio; Mooncake master_total_capacity_bytes, master_total_file_capacity_bytes, master_total_nof_capacity_bytes", Labels: []Label{LabelSource, LabelModel, LabelTier}})
 	EngineKVTierUsedTokens = gauge(Def{Name: "uma_engine_kv_tier_used_tokens", Unit: Count, Sum: SumKeeping(LabelSource), Telemetry: true,
 		Help:   "Tokens whose KV cache is held in a tier beside the GPU, over all replicas of the engine." + manySources,
 		Source: "SGLang hicache_host_used_tokens", Labels: []Label{LabelSource, LabelModel, LabelTier}})

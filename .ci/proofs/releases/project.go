@@ -30,6 +30,7 @@ func projects() []project {
 		{"dynamo", []string{"ai-dynamo-runtime"}, regexp.MustCompile(`prometheus_names\.py$`), regexp.MustCompile(`(?m)^    [A-Z0-9_]+ = "([a-z0-9_]+)"`),
 			[]string{"dynamo_frontend_", "dynamo_component_router_", "dynamo_component_kvstats_", "dynamo_component_", "kvbm_"}},
 		{"nixl", []string{"nixl-cu13"}, regexp.MustCompile(`libtelemetry[a-z_]*\.so$`), regexp.MustCompile(`\x00(agent_[a-z0-9_]+)\x00`), []string{""}},
+		// Of master_total_capacity_bytes, which is on the recorded page, the compiler keeps pieces only.
 		{"mooncake", []string{"mooncake-transfer-engine"}, regexp.MustCompile(`mooncake_master$`), regexp.MustCompile(`\x00((?:master|file_cache|mem_cache)_[a-z0-9_]+)\x00`), []string{""}},
 	}
 }
