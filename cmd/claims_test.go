@@ -188,6 +188,9 @@ func claimsOf(t *testing.T, e spec.Engine) []claim {
 			all = append(all, claim{kind: "request fields", text: field, source: r.Source})
 		}
 	}
+	for _, count := range e.Answer {
+		all = append(all, claim{kind: "members of answers", text: count.Path[len(count.Path)-1]})
+	}
 	slices.SortStableFunc(all, func(a, b claim) int { return cmp.Compare(a.kind, b.kind) })
 	return slices.CompactFunc(all, func(a, b claim) bool { return a.kind == b.kind && a.text == b.text })
 }

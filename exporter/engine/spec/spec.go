@@ -19,7 +19,9 @@ type Engine struct {
 	Programs    []Program
 	CommandLine CommandLine
 	// Request is nil for an engine that requests are not fitted to: its fields are those of any server.
-	Request   *Request
+	Request *Request
+	// Answer are the counts in its answers beside OpenAI's.
+	Answer    []AnswerCount
 	Reset     *Reset
 	Tokenizer *Tokenizer
 	Context   *Context
