@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/exporter/engine/spec"
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -88,7 +89,7 @@ func TestFitAddsUp(t *testing.T) {
 	eachMachine(t, func(t *testing.T, name string) {
 		x, err := openHostNamed(t, name).explanation(t.Context())
 		must(t, err)
-		report, err := newFitReport(&x, nil, fitFlags{reserveGiB: -1, gpu: -1})
+		report, err := newFitReport(&x, nil, fitFlags{reserveGiB: -1, gpu: -1, engines: supported.Engines()})
 		must(t, err)
 		if report.GPU == nil {
 			if len(report.Unknown) == 0 {
