@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestThePageOfLMCachesServerWorkedOutByHand takes the counts of the client that sent the requests: 240 lookups of 512 tokens in
-// chunks of 256, of which 100 missed, 100 found both chunks in memory and 40 in files, of which 20 were in memory once more. A
-// chunk has 512 KiB: 200 were stored in files, of which du counts 104857600 bytes, and 80 were in memory at the end.
+// TestThePageOfLMCachesServerWorkedOutByHand takes the counts of the client that sent the requests: 240 lookups of 512 tokens. 100
+// missed, 100 found both chunks in memory, 40 found both in files. A chunk has 256 tokens and 512 KiB. 200 chunks were stored in
+// files, which have 104857600 bytes, and 80 were in memory at the end.
 func TestThePageOfLMCachesServerWorkedOutByHand(t *testing.T) {
 	reading := translate(t, sample(t, "lmcache-0.5.6-server.prom"))
 	if reading.Engine != "lmcache" || len(reading.Models) != 2 || len(reading.UnknownLabels) > 0 || len(reading.Absent) > 0 {

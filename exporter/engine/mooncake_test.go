@@ -2,8 +2,8 @@ package engine
 
 import "testing"
 
-// TestThePageOfMooncakesMaster goes by what its client did: 40 values of 4 MiB in a segment of 256 MiB, then 100 more, of which the
-// master evicted 85 in all.
+// TestThePageOfMooncakesMaster goes by what its client did: 40 values of 4 MiB in a segment of 256 MiB, then 100 more; the
+// master evicted 85.
 func TestThePageOfMooncakesMaster(t *testing.T) {
 	for file, used := range map[string]float64{"mooncake-0.3.13.post1.prom": 40 << 22, "mooncake-0.3.13.post1-evicted.prom": (140 - 85) << 22} {
 		reading := translate(t, sample(t, file))

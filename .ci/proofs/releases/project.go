@@ -65,7 +65,7 @@ func (p project) bare(full string) string {
 	return ending.ReplaceAllString(full, "")
 }
 
-// unit is what the library of LMCache's server adds to the names of its page, from a unit of their own.
+// unit is the ending that OpenTelemetry adds to the names on the page of LMCache's server.
 var unit = regexp.MustCompile(`_(tokens|chunks|requests)$`)
 
 var ending = regexp.MustCompile(`(_total|_sum|_count|_bucket)$`)

@@ -9,11 +9,10 @@ import (
 	"github.com/umascope/umascope/exporter/metric"
 )
 
-// readServer reads a page of the server of multiprocess mode, which serves several engines. Lookups are by model; what the tiers
-// hold is not, and belongs to a model without a name.
+// readServer reads a page of the server of multiprocess mode, which serves several engines. Lookups have a model. Bytes of the
+// tiers have none: they go to a model without a name.
 //
-// /status has sizes and O_DIRECT too. It is not asked: it walks through the allocations and writes three lines to the log each
-// time.
+// /status has sizes and O_DIRECT too, but each request checks all allocations and writes three lines to the log.
 func readServer(all spec.View) []spec.Model {
 	tiers := spec.Model{TierBytes: l1Bytes(all)}
 	if capacity := l1Capacity(all); capacity != nil {

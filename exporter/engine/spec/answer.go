@@ -16,7 +16,7 @@ const (
 	AnsweredPerStep
 )
 
-// Members that begin a path: those of OpenAI that an engine adds to. Each choice is an object.
+// Members of OpenAI to which engines add: a path that begins with one goes on in each choice, or in usage.
 const (
 	AnswerChoices = "choices"
 	AnswerUsage   = "usage"

@@ -48,7 +48,7 @@ const (
 	LabelBackend            = "backend"                 // cpu or disk
 	LabelPageCache          = "page_cache"              // true or false; always false with the backend cpu
 	LabelHostBytes          = "cpu_kv_cache_size_bytes" // empty on the series of other tiers
-	LabelPoolBlocks         = "capacity_blocks"         // of the same size as those of the GPU
+	LabelPoolBlocks         = "capacity_blocks"         // as large as blocks of the GPU
 	LabelTransfer           = "transfer_type"
 	TransferStore           = "GPU_to_CPU"
 	TransferLoad            = "CPU_to_GPU" // of LabelTransfer: what comes back, from files too
