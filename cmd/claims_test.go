@@ -129,15 +129,19 @@ func constants(t *testing.T, e spec.Engine) (series, others map[string]string) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		label := false // of a constant, which stands before its text
 		ast.Inspect(file, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.ValueSpec); ok {
+				label = strings.HasPrefix(spec.Names[0].Name, "Label")
+			}
 			literal, ok := n.(*ast.BasicLit)
 			if !ok || literal.Kind != token.STRING {
 				return true
 			}
 			text, err := strconv.Unquote(literal.Value)
-			isSeries := slices.ContainsFunc(e.Metrics.Forms, func(f spec.Form) bool {
-				return f.Owns(text) && text != f.Prefix && !strings.ContainsAny(text, " /") && !strings.HasSuffix(text, "_")
-			})
+			isSeries := !label && !strings.ContainsAny(text, " /") && !strings.HasSuffix(text, "_") && (slices.ContainsFunc(e.Metrics.Forms, func(f spec.Form) bool {
+				return f.Owns(text) && text != f.Prefix
+			}) || slices.ContainsFunc(e.Metrics.TransferPrefixes, func(prefix string) bool { return strings.HasPrefix(text, prefix) }))
 			base := filepath.Base(path)
 			switch {
 			case err != nil:
@@ -183,6 +187,9 @@ func claimsOf(t *testing.T, e spec.Engine) []claim {
 		for _, field := range slices.Concat(r.Both, r.Chat, r.Newer) {
 			all = append(all, claim{kind: "request fields", text: field, source: r.Source})
 		}
+	}
+	for _, count := range e.Answer {
+		all = append(all, claim{kind: "members of answers", text: count.Path[len(count.Path)-1]})
 	}
 	slices.SortStableFunc(all, func(a, b claim) int { return cmp.Compare(a.kind, b.kind) })
 	return slices.CompactFunc(all, func(a, b claim) bool { return a.kind == b.kind && a.text == b.text })
@@ -254,6 +261,9 @@ func judged(t *testing.T, e spec.Engine) []claim {
 		for _, form := range e.Metrics.Forms {
 			bare = strings.TrimPrefix(bare, form.Prefix)
 		}
+		if rest, is := strings.CutPrefix(bare, "kvbm_"); is {
+			bare = rest
+		}
 		switch {
 		case c.kind == "series" && (wheels[endings.ReplaceAllString(bare, "")] || wheels[strings.TrimPrefix(endings.ReplaceAllString(bare, ""), "router_")]):
 			note(byName, release)
@@ -293,20 +303,19 @@ func countsTable(claims map[string][]claim, engines spec.Engines) string {
 	return b.String()
 }
 
-// countsSentence counts the claims of all engines by grade.
-func countsSentence(claims map[string][]claim) string {
-	counts, all := map[string]int{}, 0
+// gradesTable counts the claims of all engines by grade.
+func gradesTable(claims map[string][]claim) string {
+	counts := map[string]int{}
 	for _, of := range claims {
 		for _, c := range of {
 			counts[c.grade]++
-			all++
 		}
 	}
-	var parts []string
+	head, rule, row := "| [claims by witness](loadgen/SERVERS.md#names-of-engines-by-their-witness) |", "| --- |", "| names of engines |"
 	for _, grade := range grades() {
-		parts = append(parts, fmt.Sprintf("%d %s", counts[grade], grade))
+		head, rule, row = head+" "+grade+" |", rule+" --- |", row+fmt.Sprintf(" %d |", counts[grade])
 	}
-	return fmt.Sprintf("[Names of engines](loadgen/SERVERS.md#names-of-engines-by-their-witness) by witness, of %d: %s.\n", all, strings.Join(parts, ", "))
+	return head + "\n" + rule + "\n" + row + "\n"
 }
 
 // namesTable lists the claims of each engine by kind, grade and source.
@@ -343,7 +352,7 @@ func judgedAll(t *testing.T, engines spec.Engines) map[string][]claim {
 func TestPagesHaveTheWitnessOfEachNameOfAnEngine(t *testing.T) {
 	engines := supported.Engines()
 	claims := judgedAll(t, engines)
-	for path, want := range map[string]string{"../README.md": countsSentence(claims), "../loadgen/SERVERS.md": countsTable(claims, engines), "../loadgen/SERVERS_NAMES.md": namesTable(claims, engines)} {
+	for path, want := range map[string]string{"../README.md": gradesTable(claims), "../loadgen/SERVERS.md": countsTable(claims, engines), "../loadgen/SERVERS_NAMES.md": namesTable(claims, engines)} {
 		const begin, end = "<!-- claims -->\n", "<!-- /claims -->"
 		text, err := os.ReadFile(path)
 		if err != nil {

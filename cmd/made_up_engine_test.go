@@ -18,6 +18,7 @@ import (
 	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/exporter/fit"
 	"github.com/umascope/umascope/exporter/hostfs"
+	"github.com/umascope/umascope/exporter/sim"
 	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/server"
@@ -38,6 +39,7 @@ func madeUp() spec.Engine {
 		Identity:    spec.Identity{Owners: []string{"made-up-inc"}, About: spec.AboutVersion()},
 		Programs:    []spec.Program{{Command: "madeup-serve", Flag: "--port", Port: 4711}},
 		CommandLine: spec.CommandLine{Commands: []string{"madeup-serve"}, Options: []spec.Option{spec.Number("--room")}},
+		Answer:      []spec.AnswerCount{{Of: spec.AnsweredCached, Path: []string{"made", "found"}}},
 		Request:     &spec.Request{Both: []string{spec.IgnoreEOS}},
 		Log:         &spec.Log{Help: "what it prints", First: spec.PhaseLoad, Marks: []spec.Mark{{Text: "made up my mind", To: spec.PhaseReady}}, Figures: []spec.Figure{{Of: spec.KVTokens, After: []string{"room for"}, Unit: "tokens", Factor: spec.One}}},
 		Sizing: &spec.Sizing{Version: "1", Grant: func(m spec.GPUMemory, _ spec.Interval, release string, _ *int64) spec.Grant {
@@ -72,7 +74,7 @@ func madeUpServer(t *testing.T) string {
 				}
 			}
 			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprintln(w, `{"id":"1","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"yes"},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":1}}`)
+			fmt.Fprintln(w, `{"id":"1","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"yes"},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":1},"made":{"found":7}}`)
 		default:
 			http.NotFound(w, r)
 		}
@@ -145,6 +147,14 @@ func TestAMadeUpEngineIsOneValueInTheList(t *testing.T) {
 		if err != nil || !strings.Contains(string(body), `"ignore_eos":true`) || strings.Contains(string(body), "min_tokens") {
 			t.Errorf("%s, %v", body, err)
 		}
+		client, err := openai.New(openai.Options{BaseURL: url, Counts: engines.AnswerCounts()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		if got := client.Do(t.Context(), openai.Request{Endpoint: openai.Chat, Body: body}, func() int64 { return 0 }, nil); got.Record.TokensCached == nil || *got.Record.TokensCached != 7 {
+			t.Errorf("%+v", got.Record)
+		}
 		if page := (server.Target{URL: url, Known: engines, Engine: "madeup"}).PlannedPage(); page != url+"/stats" {
 			t.Error(page)
 		}
@@ -160,7 +170,27 @@ func TestAMadeUpEngineIsOneValueInTheList(t *testing.T) {
 			t.Errorf("%q, %v", phase, tokens)
 		}
 	})
-	t.Run("fit has its share", func(t *testing.T) {
+	t.Run("fit of an exporter has its share", func(t *testing.T) {
+		machine, err := sim.New(sim.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer machine.Close()
+		host := machine.Collect()
+		defer host.GPU.Close()
+		e, err := exporter.New(host, exporter.Settings{Options: collector.Options{Sources: collector.SourceOptions{Known: engines}}, HideOwnMetrics: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var page strings.Builder
+		if err := e.Fit(t.Context(), &page, ""); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(page.String(), "Made-Up") || !strings.Contains(page.String(), "--share 0.") {
+			t.Errorf("no share of it in\n%s", page.String())
+		}
+	})
+	t.Run("its grant is computed", func(t *testing.T) {
 		grants := fit.Engines(engines, spec.GPUMemory{Total: 100 << 30, Free: 80 << 30, Available: 80 << 30, Reserve: 10 << 30}, nil)
 		if last := grants[len(grants)-1]; last.Name != "Made-Up" || last.Flag != "--share" || last.Hundredths != 70 || !strings.Contains(last.Meaning, "Made-Up 1") {
 			t.Errorf("%+v", last)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/exporter/engine/dynamo"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -24,7 +25,7 @@ func panelOf(t *testing.T, file, title string) renderedPanel {
 
 func TestEveryWayOfBlocksIsDrawnOnceAndOnItsOwnPanel(t *testing.T) {
 	var known, drawn []string
-	for _, r := range metric.KVBMRoutes() {
+	for _, r := range dynamo.KVBMRoutes() {
 		known = append(known, strings.Join([]string{r.Op, r.From, r.To}, " "))
 	}
 	for _, f := range flows() {

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/umascope/umascope/exporter/collector"
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/exporter/nvml"
@@ -70,6 +71,8 @@ type memoryAccount struct {
 	Allocatable *collector.Allocatable `json:"allocatable,omitempty"`
 	// Handover describes memory that kexec handover put into CMA and how to get it back; "" where there is none.
 	Handover string `json:"kexec_handover,omitempty"`
+
+	known spec.Engines
 	// Nodes are the NUMA nodes with memory of a machine on which a GPU's memory is one of them.
 	Nodes []nodeMemory `json:"nodes,omitempty"`
 	// Holders are processes with GPU memory and Groups their cgroups, the largest first.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/engine/spec"
-	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/exporter/fit"
 	"github.com/umascope/umascope/exporter/metric"
 )
@@ -41,9 +40,9 @@ func floorText() string {
 }
 
 // sizedSentence names the engines that size their KV cache by the first figure.
-func sizedSentence() string {
+func sizedSentence(engines spec.Engines) string {
 	var byFree, otherwise []string
-	for _, s := range fit.Sizing(supported.Engines()) {
+	for _, s := range fit.Sizing(engines) {
 		if s.Sizing.CUDAFree {
 			byFree = append(byFree, s.Release())
 		} else {
@@ -83,7 +82,7 @@ func (m *memoryAccount) AllocatableSteps() []spec.Step {
 func (m *memoryAccount) AllocatableNotes() []string {
 	notes := []string{m.CUDA}
 	if m.Allocatable != nil {
-		notes = []string{sizedSentence()}
+		notes = []string{sizedSentence(m.known)}
 	}
 	if m.Handover != "" {
 		notes = append(notes, m.Handover)

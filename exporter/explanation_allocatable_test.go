@@ -71,7 +71,7 @@ func TestTheStepsToWhatFitGrantsAddUp(t *testing.T) {
 		if sum := max(0, steps[1].Bytes.Low+steps[2].Bytes.Low); sum != steps[3].Bytes.Low || len(steps) != 4 {
 			t.Errorf("%d of %+v", sum, steps)
 		}
-		report, err := newFitReport(&x, nil, fitFlags{reserveGiB: -1, gpu: -1})
+		report, err := newFitReport(&x, nil, fitFlags{reserveGiB: -1, gpu: -1, engines: supported.Engines()})
 		must(t, err)
 		if granted := report.GPU.memory.Budget(); granted != steps[3].Bytes.Low {
 			t.Errorf("explain has %d, fit %d", steps[3].Bytes.Low, granted)

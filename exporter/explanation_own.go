@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/exporter/collector"
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/exporter/hostfs"
 )
 
@@ -65,7 +66,15 @@ func (e *Exporter) explained(scrape *collector.Scrape) explanation {
 		now = time.Now()
 	}
 	x.Own = ownProcesses(e.proc, now)
+	x.know(e.settings.Options.Sources.Known)
 	return x
+}
+
+// know sets the engines that notes name. An explanation of a running exporter comes without them.
+func (x *explanation) know(engines spec.Engines) {
+	if x.Memory != nil {
+		x.Memory.known = engines
+	}
 }
 
 // leaveOut removes a process.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/exporter/collector"
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/exporter/fit"
 	"github.com/umascope/umascope/exporter/hostfs"
 )
@@ -31,6 +32,7 @@ type fitFlags struct {
 	model, kvType string
 	reserveGiB    float64 // negative for the default
 	gpu           int     // negative for the one with most memory
+	engines       spec.Engines
 }
 
 // fitFlagNames are those of its flags that say nothing about how the host is read.
@@ -68,6 +70,7 @@ func (l *commandLine) fit(ctx context.Context, stdout io.Writer) error {
 	if x.Mode == collector.Live {
 		l.nameContainers(ctx, &x)
 	}
+	l.fits.engines = l.known
 	report, err := newFitReport(&x, model, l.fits)
 	if err != nil {
 		return err
@@ -97,7 +100,7 @@ func (e *Exporter) Fit(ctx context.Context, w io.Writer, model string) error {
 	if err != nil {
 		return err
 	}
-	report, err := newFitReport(&x, read, fitFlags{reserveGiB: -1, gpu: -1})
+	report, err := newFitReport(&x, read, fitFlags{reserveGiB: -1, gpu: -1, engines: e.settings.Options.Sources.Known})
 	if err != nil {
 		return err
 	}

@@ -90,7 +90,7 @@ func TestFitAddsUp(t *testing.T) {
 	eachMachine(t, func(t *testing.T, name string) {
 		x, err := openHostNamed(t, name).explanation(t.Context())
 		must(t, err)
-		report, err := newFitReport(&x, nil, fitFlags{reserveGiB: -1, gpu: -1})
+		report, err := newFitReport(&x, nil, fitFlags{reserveGiB: -1, gpu: -1, engines: supported.Engines()})
 		must(t, err)
 		if report.GPU == nil {
 			if len(report.Unknown) == 0 {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/umascope/umascope/exporter/collector"
 	"github.com/umascope/umascope/exporter/engine/spec"
-	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/exporter/fit"
 	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/nvml"
@@ -45,6 +44,8 @@ type fitReport struct {
 	// More are ways to more memory, Unknown what could not be computed and why.
 	More    []string `json:"more,omitempty"`
 	Unknown []string `json:"unknown,omitempty"`
+
+	known spec.Engines
 }
 
 // fitModel is a model and its name.
@@ -84,7 +85,7 @@ type engineFit struct {
 
 // newFitReport computes the report of an explanation.
 func newFitReport(x *explanation, model *fitModel, flags fitFlags) (*fitReport, error) {
-	r := &fitReport{Schema: fitSchema, Mode: x.Mode, Exporter: x.Exporter, Note: x.Note, Model: model}
+	r := &fitReport{Schema: fitSchema, Mode: x.Mode, Exporter: x.Exporter, Note: x.Note, Model: model, known: flags.engines}
 	for _, e := range x.Engines {
 		if e.AskedRatio != nil || e.KVBytes != nil || e.KVTokens != nil || len(e.Kinds) > 0 {
 			r.Running = append(r.Running, e)
@@ -242,7 +243,7 @@ func (r *fitReport) addEngines() {
 	if r.Model != nil {
 		weights = &r.Model.WeightBytes
 	}
-	for _, e := range fit.Engines(supported.Engines(), r.GPU.memory, weights) {
+	for _, e := range fit.Engines(r.known, r.GPU.memory, weights) {
 		one := engineFit{Grant: e}
 		if e.KV != nil && e.KV.High == 0 {
 			r.Engines = append(r.Engines, one)

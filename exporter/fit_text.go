@@ -22,7 +22,7 @@ func (r *fitReport) print(out io.Writer) {
 	}
 	if r.GPU != nil {
 		fmt.Fprintf(out, "\nGPU %d: %s, memory %s, GiB\n", r.GPU.Index, printable(r.GPU.Name), placeOf(r.GPU.Architecture))
-		r.GPU.printSteps(out)
+		r.GPU.printSteps(out, r.known)
 		for _, other := range r.Others {
 			fmt.Fprintf(out, "  GPU %d has %s for one engine (--gpu=%d)\n", other.Index, gib(other.BudgetBytes), other.Index)
 		}
@@ -48,7 +48,7 @@ func printList(out io.Writer, title string, lines []string) {
 }
 
 // printSteps writes the arithmetic, with the floor of the reserve of a GPU that allocates from the pool.
-func (g *fitGPU) printSteps(out io.Writer) {
+func (g *fitGPU) printSteps(out io.Writer, known spec.Engines) {
 	if g.can == nil {
 		printSteps(out, g.Steps)
 		return
@@ -56,7 +56,7 @@ func (g *fitGPU) printSteps(out io.Writer) {
 	for _, row := range rowsOf(g.Steps) {
 		fmt.Fprintf(out, "  %18s  %s\n", row.GiB, printable(row.Text))
 	}
-	fmt.Fprintf(out, "  %s.\n  %s\n", g.can.Sentence(), sizedSentence())
+	fmt.Fprintf(out, "  %s.\n  %s\n", g.can.Sentence(), sizedSentence(known))
 }
 
 // printSteps writes one line of the arithmetic after the other.

@@ -17,6 +17,8 @@ import (
 	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/cmd/webserver"
 	"github.com/umascope/umascope/exporter/collector"
+	"github.com/umascope/umascope/exporter/engine/spec"
+	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/exporter/link"
 	"github.com/umascope/umascope/exporter/nvml"
 )
@@ -28,6 +30,7 @@ type commandLine struct {
 	args    []string
 	command string
 	ended   bool // help or version was printed: the program ends
+	known   spec.Engines
 
 	log                             promslog.Config
 	mounts                          mounts
@@ -67,7 +70,7 @@ type collectorFlag struct {
 
 // parse reads the arguments. Help and version texts go to stdout.
 func parse(args []string, stdout, stderr io.Writer) (*commandLine, error) {
-	l := &commandLine{app: kingpin.New("uma-exporter", about), args: args}
+	l := &commandLine{app: kingpin.New("uma-exporter", about), args: args, known: supported.Engines()}
 	// The application must not end the process: Run returns its exit code.
 	l.app.Terminate(func(int) { l.ended = true }).UsageWriter(stdout).ErrorWriter(stderr)
 	l.app.Version("uma-exporter " + readBuild().String())
@@ -76,7 +79,7 @@ func parse(args []string, stdout, stderr io.Writer) (*commandLine, error) {
 	logflag.AddFlags(l.app, &l.log)
 	l.defineServe(l.app.Command("serve", serveHelp).Default())
 	l.defineExplain(l.app.Command("explain", explainHelp))
-	l.defineFit(l.app.Command("fit", fitHelp()))
+	l.defineFit(l.app.Command("fit", fitHelp(l.known)))
 	l.defineDoctor(l.app.Command("doctor", doctorHelp))
 	l.defineRecord(l.app.Command("record", recordHelp))
 	l.defineHealthcheck(l.app.Command("healthcheck", healthcheckHelp))

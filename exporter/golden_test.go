@@ -130,6 +130,8 @@ func TestGoldenPagesHoldEveryDefinition(t *testing.T) {
 		metric.EngineKVMovedBytesTotal.Def().Name:       "no engine of a recorded machine offloads its KV cache by itself; TestTheCopiesOfAnEnginesOwnTiersAreSeriesByRoute has some",
 		metric.EngineKVMovedTokensTotal.Def().Name:      "the same",
 		metric.EngineKVEvictedTokensTotal.Def().Name:    "the same",
+		metric.EngineKVTierCapacityBytes.Def().Name:     "no recorded machine has a server of LMCache or Mooncake; TestThePageOfLMCachesServerWorkedOutByHand has one",
+		metric.EngineKVTierDirectIO.Def().Name:          "no recorded machine has vLLM with SimpleCPUOffloadConnector; TestATierInFilesSaysWhetherItUsesThePageCache has one",
 	}
 	for _, m := range recorderDefinitions() {
 		exceptions[m.Def().Name] = "a recording is not recorded; TestARecorderIsOnThePageWithItsCostAndThePreviousEnd has them"

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/cmd/terminal"
-	"github.com/umascope/umascope/exporter/engine/supported"
+	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/exporter/fit"
 )
 
@@ -69,9 +69,9 @@ How much is occupied, by what, what CUDA reports as free, what can be allocated 
 A running exporter is asked first, because it may read what you may not; its page /explain.json has the same. --last-boot is about the past: how the previous boot ended, and its last minute, from the ring that serve --recorder keeps. Containers have their names if you may use Docker's socket (DOCKER_HOST).`
 
 // fitHelp names the engines that fit knows.
-func fitHelp() string {
+func fitHelp(engines spec.Engines) string {
 	var titles []string
-	for _, e := range fit.Sizing(supported.Engines()) {
+	for _, e := range fit.Sizing(engines) {
 		titles = append(titles, e.Title)
 	}
 	last := len(titles) - 1

@@ -92,7 +92,7 @@ func TestTheWeightsOfTheEnginesLogAreUsed(t *testing.T) {
 		run := limitedRun(t)
 		run.Manifest.Judging.Engine.Weights = new(1.13 * testrun.GiB)
 		if c.shape != nil {
-			run.Manifest.Server.FingerprintStart = &rundir.Fingerprint{Endpoint: openai.Chat, Shape: c.shape}
+			run.Manifest.Server.FingerprintStart = &rundir.Fingerprint{Endpoint: string(openai.Chat), Shape: c.shape}
 		}
 		code, out, stderr := invokeVerb(t, "report", run.Write(t))
 		if code != 0 || !strings.Contains(out, c.want) || strings.Contains(out, "the size of the weights is not known") {

@@ -133,7 +133,9 @@ func (e *engines) emit(batch *Batch, source string, r engine.Reading, missed map
 			metric metric.Gauge
 			tiers  []spec.TierValue
 		}{
-			{metric.EngineKVTierUsedBytes, m.TierBytes}, {metric.EngineKVTierUsedTokens, m.TierUsedTokens}, {metric.EngineKVTierCapacityTokens, m.TierCapacityTokens},
+			{metric.EngineKVTierUsedBytes, m.TierBytes}, {metric.EngineKVTierCapacityBytes, m.TierCapacityBytes},
+			{metric.EngineKVTierUsedTokens, m.TierUsedTokens}, {metric.EngineKVTierCapacityTokens, m.TierCapacityTokens},
+			{metric.EngineKVTierDirectIO, m.TierDirectIO},
 		} {
 			for _, tier := range row.tiers {
 				batch.Gauge(row.metric, tier.Value, source, m.Name, tier.Tier)
@@ -247,8 +249,8 @@ func (c missCount) next(lookups spec.Lookups) missCount {
 func engineMetrics() []metric.Definer {
 	return []metric.Definer{
 		metric.EngineUp, metric.EngineInfo, metric.EngineKVCapacityBytes, metric.EngineKVCapacityTokens,
-		metric.EngineKVCapacityBlocks, metric.EngineKVUsedRatio, metric.EngineStatePoolUsedRatio, metric.EngineKVUsedTokens, metric.EngineKVTierUsedBytes,
-		metric.EngineKVTierUsedTokens, metric.EngineKVTierCapacityTokens,
+		metric.EngineKVCapacityBlocks, metric.EngineKVUsedRatio, metric.EngineStatePoolUsedRatio, metric.EngineKVUsedTokens, metric.EngineKVTierUsedBytes, metric.EngineKVTierCapacityBytes,
+		metric.EngineKVTierUsedTokens, metric.EngineKVTierCapacityTokens, metric.EngineKVTierDirectIO,
 		metric.EngineKVMovedBytesTotal, metric.EngineKVMovedTokensTotal, metric.EngineKVEvictedTokensTotal, metric.EngineMemoryBytes,
 		metric.EnginePrefixCacheTokensTotal, metric.EnginePrefixCacheBlocksTotal, metric.EnginePreemptionsTotal,
 		metric.EngineSpecDraftsTotal, metric.EngineSpecDraftTokensTotal, metric.EngineSpecAcceptedTokensTotal, metric.EngineSpecAcceptedLength,

@@ -118,6 +118,15 @@ func TestTheCopiesOfAnEnginesOwnTiersAreSeriesByRoute(t *testing.T) {
 	wantAbsent(t, series, `uma_engine_kv_moved_bytes_total`+of("disk", "host"))
 }
 
+func TestATierInFilesSaysWhetherItUsesThePageCache(t *testing.T) {
+	const text = `vllm:num_requests_running{engine="0",model_name="m"} 1
+vllm:simple_kv_offload_info{backend="disk",capacity_blocks="4000",engine="0",lazy_offload="false",model_name="m",page_cache="true"} 1
+`
+	host, options := engineHost(t, engineServer{"127.0.0.1:8000/metrics": text}, "127.0.0.1:8000")
+	series, _ := page(t, engineSpec(), host, options)
+	wantSeries(t, series, map[string]float64{`uma_engine_kv_tier_direct_io{model="m",source="127.0.0.1:8000/metrics",tier="disk"}`: 0})
+}
+
 // TestEveryVariableThatMovesAPortIsRead: of another process's environment only listed variables are kept.
 func TestEveryVariableThatMovesAPortIsRead(t *testing.T) {
 	for _, e := range supported.Engines() {

@@ -135,6 +135,6 @@ func kvbmMetrics() []metric.Definer {
 		metric.KVBMTransferFailuresTotal, metric.KVBMObjectFailuresTotal,
 		metric.KVBMDiskFileBytes, metric.KVBMDiskFileInfo, metric.KVBMDiskFileDirectIO, metric.KVBMConfiguredCacheBytes, metric.KVBMDiskFilterEnabled,
 		metric.KVBMNIXLBytesTotal, metric.KVBMNIXLRequestsTotal, metric.KVBMNIXLTransferSecondsTotal,
-		metric.KVBMNIXLRegisteredBytesTotal, metric.KVBMNIXLErrorsTotal, metric.KVBMNIXLDroppedEventsTotal,
+		metric.KVBMNIXLRegisteredBytesTotal, metric.KVBMNIXLDeregisteredBytesTotal, metric.KVBMNIXLErrorsTotal, metric.KVBMNIXLDroppedEventsTotal,
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/umascope/umascope/exporter/engine/dynamo"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -121,7 +122,7 @@ func parseWindow(text string) *hitWindow {
 			return nil
 		}
 		window.queried = queried
-		window.hits[tierOf(rate[1])] = hits
+		window.hits[dynamo.KVBMTier(rate[1])] = hits
 	}
 	if len(window.hits) == 0 {
 		return nil

@@ -2,8 +2,9 @@ package collector
 
 import (
 	"slices"
-	"strings"
 
+	"github.com/umascope/umascope/exporter/engine/dynamo"
+	"github.com/umascope/umascope/exporter/engine/nixl"
 	"github.com/umascope/umascope/exporter/engine/spec"
 	"github.com/umascope/umascope/exporter/metric"
 )
@@ -14,7 +15,7 @@ type kvbmPage struct{ spec.Page }
 // series returns the series of a name with whichever prefix the page has. None is returned if one of them is below zero,
 // which no count, size, time or share can be: a sum of the others would be a part.
 func (p kvbmPage) series(name string) []spec.Series {
-	for _, prefix := range metric.ForeignKVBMPrefixes() {
+	for _, prefix := range dynamo.KVBMPrefixes() {
 		if found := p.Series(prefix + name); len(found) > 0 {
 			if slices.ContainsFunc(found, func(one spec.Series) bool { return one.Value < 0 }) {
 				return nil
@@ -41,29 +42,29 @@ func (p kvbmPage) has(names ...string) bool {
 // version returns the version whose metric names the page has, "" if it has none.
 func (p kvbmPage) version() string {
 	switch {
-	case p.has(metric.ForeignKVBMOnboardBlocksD2H, metric.ForeignKVBMInflightOnboards, metric.ForeignKVBMTransferDuration+"_count", metric.ForeignKVBMHitBlocks):
+	case p.has(dynamo.KVBMOnboardBlocksD2H, dynamo.KVBMInflightOnboards, dynamo.KVBMTransferDuration+"_count", dynamo.KVBMHitBlocks):
 		return metric.KVBMVersion2
-	case p.countsBlocks(), p.has(metric.ForeignKVBMMatchedTokens):
+	case p.countsBlocks(), p.has(dynamo.KVBMMatchedTokens):
 		return metric.KVBMVersion1
-	case p.has(metric.ForeignNIXLTxBytes, metric.ForeignNIXLRxBytes, metric.ForeignNIXLRegistered):
+	case p.has(nixl.TxBytes, nixl.RxBytes, nixl.Registered):
 		return metric.KVBMVersionNIXL
 	}
 	return ""
 }
 
 func (p kvbmPage) countsBlocks() bool {
-	return slices.ContainsFunc(metric.KVBMRoutes(), func(r metric.KVBMRoute) bool { return p.has(r.Blocks) })
+	return slices.ContainsFunc(dynamo.KVBMRoutes(), func(r dynamo.KVBMRoute) bool { return p.has(r.Blocks) })
 }
 
 // emit translates the page. A block size of 0 bytes is unknown.
 func (p kvbmPage) emit(batch *Batch, source string, blockBytes uint64) {
 	batch.Gauge(metric.KVBMInfo, 1, source, p.version())
 	p.emitBlocks(batch, source, float64(blockBytes))
-	if tokens, known := p.sum(metric.ForeignKVBMMatchedTokens); known {
+	if tokens, known := p.sum(dynamo.KVBMMatchedTokens); known {
 		batch.Counter(metric.KVBMMatchedTokensTotal, tokens, source)
 	}
 	for tier, name := range map[string]string{
-		metric.TierHost: metric.ForeignKVBMHostHitRate, metric.TierDisk: metric.ForeignKVBMDiskHitRate, metric.TierObject: metric.ForeignKVBMObjectHitRate,
+		metric.TierHost: dynamo.KVBMHostHitRate, metric.TierDisk: dynamo.KVBMDiskHitRate, metric.TierObject: dynamo.KVBMObjectHitRate,
 	} {
 		if found := p.series(name); len(found) == 1 { // the mean of several is undefined without their weights
 			batch.Gauge(metric.KVBMWindowHitRatio, found[0].Value, source, tier)
@@ -78,9 +79,9 @@ func (p kvbmPage) emitBlocks(batch *Batch, source string, blockBytes float64) {
 		batch.Gauge(metric.KVBMBlockBytes, blockBytes, source)
 	}
 	objectBytes := map[string]string{
-		metric.OpOffload: metric.ForeignKVBMOffloadBytesObject, metric.OpOnboard: metric.ForeignKVBMOnboardBytesObject,
+		metric.OpOffload: dynamo.KVBMOffloadBytesObject, metric.OpOnboard: dynamo.KVBMOnboardBytesObject,
 	}
-	for _, route := range metric.KVBMRoutes() {
+	for _, route := range dynamo.KVBMRoutes() {
 		blocks, known := p.sum(route.Blocks)
 		if known {
 			batch.Counter(metric.KVBMBlocksTotal, blocks, source, route.Op, route.From, route.To)
@@ -99,11 +100,11 @@ func (p kvbmPage) emitBlocks(batch *Batch, source string, blockBytes float64) {
 
 // emitV2 translates the additions of version 2.
 func (p kvbmPage) emitV2(batch *Batch, source string) {
-	if hashes, known := p.sum(metric.ForeignKVBMInflightOnboards); known {
+	if hashes, known := p.sum(dynamo.KVBMInflightOnboards); known {
 		batch.Gauge(metric.KVBMOnboardsInFlight, hashes, source)
 	}
 	for op, name := range map[string]string{
-		metric.OpRead: metric.ForeignKVBMObjectReadFailures, metric.OpWrite: metric.ForeignKVBMObjectWriteFailures,
+		metric.OpRead: dynamo.KVBMObjectReadFailures, metric.OpWrite: dynamo.KVBMObjectWriteFailures,
 	} {
 		if failures, known := p.sum(name); known {
 			batch.Counter(metric.KVBMObjectFailuresTotal, failures, source, op)
@@ -114,54 +115,36 @@ func (p kvbmPage) emitV2(batch *Batch, source string) {
 		counter metric.Counter
 		labels  func(map[string]string) []string
 	}{
-		{metric.ForeignKVBMHitBlocks, metric.KVBMHitBlocksTotal, func(l map[string]string) []string { return []string{tierOf(l["tier"])} }},
-		{metric.ForeignKVBMTransferDuration + "_count", metric.KVBMTransfersTotal, func(l map[string]string) []string { return routeLabels(l, "outcome") }},
-		{metric.ForeignKVBMTransferDuration + "_sum", metric.KVBMTransferSecondsTotal, func(l map[string]string) []string { return routeLabels(l, "outcome") }},
-		{metric.ForeignKVBMTransferFailures, metric.KVBMTransferFailuresTotal, func(l map[string]string) []string { return routeLabels(l, "reason") }},
+		{dynamo.KVBMHitBlocks, metric.KVBMHitBlocksTotal, func(l map[string]string) []string { return []string{dynamo.KVBMTier(l[dynamo.LabelKVBMTier])} }},
+		{dynamo.KVBMTransferDuration + "_count", metric.KVBMTransfersTotal, func(l map[string]string) []string { return routeLabels(l, dynamo.LabelKVBMOutcome) }},
+		{dynamo.KVBMTransferDuration + "_sum", metric.KVBMTransferSecondsTotal, func(l map[string]string) []string { return routeLabels(l, dynamo.LabelKVBMOutcome) }},
+		{dynamo.KVBMTransferFailures, metric.KVBMTransferFailuresTotal, func(l map[string]string) []string { return routeLabels(l, dynamo.LabelKVBMReason) }},
 	}
 	for _, row := range counters {
 		p.tally(row.name, row.labels).each(func(sum float64, labels []string) {
 			batch.Counter(row.counter, sum, append([]string{source}, labels...)...)
 		})
 	}
-	byOperation := func(l map[string]string) []string { return []string{l["operation"]} }
-	p.tally(metric.ForeignKVBMTransferInflight, byOperation).each(func(sum float64, labels []string) {
+	byOperation := func(l map[string]string) []string { return []string{l[dynamo.LabelKVBMOperation]} }
+	p.tally(dynamo.KVBMTransferInflight, byOperation).each(func(sum float64, labels []string) {
 		batch.Gauge(metric.KVBMTransfersInFlight, sum, append([]string{source}, labels...)...)
 	})
 }
 
-// tierOf parses the name or the number, G1 to G4, of a tier.
-func tierOf(word string) string {
-	switch strings.ToLower(word) {
-	case metric.TierDevice, "g1":
-		return metric.TierDevice
-	case metric.TierHost, "g2":
-		return metric.TierHost
-	case metric.TierDisk, "g3":
-		return metric.TierDisk
-	case metric.TierObject, "g4":
-		return metric.TierObject
-	}
-	return metric.TierOther
-}
-
 // routeLabels are operation, tiers and one further label of a series of transfers.
 func routeLabels(labels map[string]string, last string) []string {
-	op, letters := labels["operation"], labels["route"]
-	for _, route := range metric.KVBMRoutes() {
-		if route.Op == op && route.Letters == letters {
-			return []string{op, route.From, route.To, labels[last]}
-		}
+	if route, known := dynamo.KVBMRouteOf(labels); known {
+		return []string{route.Op, route.From, route.To, labels[last]}
 	}
-	return []string{op, metric.TierOther, metric.TierOther, labels[last]}
+	return []string{labels[dynamo.LabelKVBMOperation], metric.TierOther, metric.TierOther, labels[last]}
 }
 
 // emitNIXL translates the telemetry of the transfer layer, by agent.
 func (p kvbmPage) emitNIXL(batch *Batch, source string) {
 	const microsecond = 1e-6
-	agent := func(l map[string]string) []string { return []string{l["agent_name"]} }
+	agent := func(l map[string]string) []string { return []string{l[nixl.LabelAgent]} }
 	with := func(last string) func(map[string]string) []string {
-		return func(l map[string]string) []string { return []string{l["agent_name"], last} }
+		return func(l map[string]string) []string { return []string{l[nixl.LabelAgent], last} }
 	}
 	for _, row := range []struct {
 		name    string
@@ -169,14 +152,15 @@ func (p kvbmPage) emitNIXL(batch *Batch, source string) {
 		unit    float64
 		labels  func(map[string]string) []string
 	}{
-		{metric.ForeignNIXLTxBytes, metric.KVBMNIXLBytesTotal, 1, with(metric.DirectionTx)},
-		{metric.ForeignNIXLRxBytes, metric.KVBMNIXLBytesTotal, 1, with(metric.DirectionRx)},
-		{metric.ForeignNIXLTxRequests, metric.KVBMNIXLRequestsTotal, 1, with(metric.DirectionTx)},
-		{metric.ForeignNIXLRxRequests, metric.KVBMNIXLRequestsTotal, 1, with(metric.DirectionRx)},
-		{metric.ForeignNIXLTransferTime, metric.KVBMNIXLTransferSecondsTotal, microsecond, agent},
-		{metric.ForeignNIXLRegistered, metric.KVBMNIXLRegisteredBytesTotal, 1, agent},
-		{metric.ForeignNIXLErrors, metric.KVBMNIXLErrorsTotal, 1, func(l map[string]string) []string { return []string{l["agent_name"], l["status"]} }},
-		{metric.ForeignNIXLDroppedEvents, metric.KVBMNIXLDroppedEventsTotal, 1, agent},
+		{nixl.TxBytes, metric.KVBMNIXLBytesTotal, 1, with(metric.DirectionTx)},
+		{nixl.RxBytes, metric.KVBMNIXLBytesTotal, 1, with(metric.DirectionRx)},
+		{nixl.TxRequests, metric.KVBMNIXLRequestsTotal, 1, with(metric.DirectionTx)},
+		{nixl.RxRequests, metric.KVBMNIXLRequestsTotal, 1, with(metric.DirectionRx)},
+		{nixl.TransferTime, metric.KVBMNIXLTransferSecondsTotal, microsecond, agent},
+		{nixl.Registered, metric.KVBMNIXLRegisteredBytesTotal, 1, agent},
+		{nixl.Deregistered, metric.KVBMNIXLDeregisteredBytesTotal, 1, agent},
+		{nixl.Errors, metric.KVBMNIXLErrorsTotal, 1, func(l map[string]string) []string { return []string{l[nixl.LabelAgent], l[nixl.LabelStatus]} }},
+		{nixl.DroppedEvents, metric.KVBMNIXLDroppedEventsTotal, 1, agent},
 	} {
 		p.tally(row.name, row.labels).each(func(sum float64, labels []string) {
 			batch.Counter(row.counter, sum*row.unit, append([]string{source}, labels...)...)

@@ -60,7 +60,7 @@ func valuesOf(m spec.Model) map[string]float64 {
 	for state, count := range m.Requests {
 		values[state] = count
 	}
-	for unit, tiers := range map[string][]spec.TierValue{" bytes": m.TierBytes, " used tokens": m.TierUsedTokens, " capacity tokens": m.TierCapacityTokens} {
+	for unit, tiers := range map[string][]spec.TierValue{" bytes": m.TierBytes, " tier bytes": m.TierCapacityBytes, " used tokens": m.TierUsedTokens, " capacity tokens": m.TierCapacityTokens, " direct": m.TierDirectIO} {
 		for _, tier := range tiers {
 			values[tier.Tier+unit] = tier.Value
 		}
@@ -230,6 +230,7 @@ func TestEnginesAreRecognisedByTheirSeriesNotByTheirAddress(t *testing.T) {
 		sample(t, "dynamo-worker-doc.prom") + sample(t, "sglang-doc.prom"):         "sglang",
 		sample(t, "dynamo-worker-doc.prom") + sample(t, "trtllm-constructed.prom"): "trtllm",
 		sample(t, "lmcache-constructed.prom") + sample(t, "vllm-doc.prom"):         "vllm",
+		sample(t, "lmcache-0.5.6-server.prom"):                                     "lmcache",
 		"vllm:num_requests_running 1\n":                                            "vllm",
 	} {
 		if got := translate(t, text).Engine; got != want {
@@ -564,7 +565,12 @@ func TestEveryForeignNameIsInASampleOrATest(t *testing.T) {
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("%v, %v", paths, err)
 	}
-	for _, path := range append(paths, "engine_test.go", "client_test.go", "labels_test.go") {
+	tests, err := filepath.Glob("*_test.go")
+	tests = append(tests, "../collector/kvbm_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range append(paths, tests...) {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -611,33 +617,6 @@ func TestTheShareThatVLLMWasToldToTake(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s: %v, want %v", told, got, want)
-		}
-	}
-}
-
-func TestTheTiersOfVLLMsOwnOffloadingMoveBytes(t *testing.T) {
-	for page, want := range map[string]map[string]float64{
-		sample(t, "vllm-0.26.0-cuda-tiering-fs.prom"): {"device to host bytes": 18896912384, "host to device bytes": 1809842176},
-		// A release without counters of loads and stores.
-		`vllm:num_requests_running{engine="0",model_name="m"} 1
-vllm:kv_offload_total_bytes_total{engine="0",model_name="m",transfer_type="CPU_to_GPU"} 7
-`: {"host to device bytes": 7},
-		`vllm:num_requests_running{engine="0",model_name="m"} 1
-vllm:kv_offload_tiering_read_bytes_total{engine="0",model_name="m",tier="0:primary"} 100
-vllm:kv_offload_tiering_read_bytes_total{engine="0",model_name="m",tier="1:fs"} 20
-vllm:kv_offload_tiering_read_bytes_total{engine="0",model_name="m",tier="2:fs"} 3
-vllm:kv_offload_tiering_write_bytes_total{engine="0",model_name="m",tier="3:obj"} 4
-`: {"disk to host bytes": 23, "host to object bytes": 4},
-	} {
-		reading := translate(t, page)
-		got := map[string]float64{}
-		for name, value := range valuesOf(reading.Models[0]) {
-			if strings.Contains(name, " to ") {
-				got[name] = value
-			}
-		}
-		if !maps.Equal(got, want) || len(reading.UnknownLabels) > 0 {
-			t.Errorf("%v, want %v; unknown labels %q", got, want, reading.UnknownLabels)
 		}
 	}
 }

@@ -97,7 +97,7 @@ func (c Client) identifyByDescription(ctx context.Context, e *Endpoint, models a
 }
 
 // identifyPages finds servers of pages only, which have neither models nor a version, or answer with their page at
-// every path, as prometheus_client for Python does. Every server that hands its statistics to one reader has both.
+// every path, as prometheus_client for Python does, and caches, which have a version and no models. Every server that hands its statistics to one reader has both.
 func (c Client) identifyPages(ctx context.Context, e *Endpoint) (Identity, error) {
 	version, err := c.ask(ctx, e, spec.VersionPath)
 	if err != nil {
@@ -105,6 +105,9 @@ func (c Client) identifyPages(ctx context.Context, e *Endpoint) (Identity, error
 	}
 	if version.status == http.StatusNotFound || version.status == http.StatusOK && version.isPage() {
 		return Identity{PagePath: defaultPath}, nil
+	}
+	if version.status == http.StatusOK {
+		return c.identifyByDescription(ctx, e, version)
 	}
 	return Identity{}, version.unknown()
 }

@@ -33,12 +33,14 @@ func TestAServerIsIdentifiedBeforeItsMetricsAreAsked(t *testing.T) {
 		"TensorRT-LLM":   {"uvicorn", answers{"/v1/models": {200, models("tensorrt_llm")}}, Identity{"trtllm", "/prometheus/metrics"}, "", []string{"/v1/models"}},
 		"TensorRT-LLM behind a key": {"nginx", answers{"/v1/models": {401, ""}, "/openapi.json": {200, `{"info":{"title":"FastAPI"},"paths":{"/metrics":{},"/perf_metrics":{}}}`}},
 			Identity{}, "/v1/models answered with status 401", []string{"/v1/models", "/openapi.json"}},
-		"TensorRT-LLM without models": {"uvicorn", answers{"/version": {200, `{"version":"1.3"}`}}, Identity{}, "/version is no answer of one", []string{"/v1/models", "/version"}},
-		"SGLang":                      {"uvicorn", answers{"/v1/models": {200, models("sglang")}}, Identity{"sglang", "/metrics"}, "", []string{"/v1/models"}},
-		"SGLang, by a key":            {"uvicorn", answers{"/v1/models": {401, ""}, "/openapi.json": {401, ""}}, Identity{}, "status 401", []string{"/v1/models", "/openapi.json"}},
-		"llama.cpp":                   {"llama.cpp", answers{"/v1/models": {200, models("llamacpp")}}, Identity{"llamacpp", "/metrics"}, "", []string{"/v1/models"}},
-		"llama.cpp, loading":          {"llama.cpp", answers{"/v1/models": {503, ""}}, Identity{"llamacpp", "/metrics"}, "", []string{"/v1/models"}},
-		"Dynamo":                      {"", answers{"/v1/models": {200, models("nvidia")}}, Identity{"dynamo", "/metrics"}, "", []string{"/v1/models"}},
+		"TensorRT-LLM without models": {"uvicorn", answers{"/version": {200, `{"version":"1.3"}`}}, Identity{}, "/version is no answer of one", []string{"/v1/models", "/version", "/openapi.json"}},
+		"LMCache's server": {"uvicorn", answers{"/version": {200, sample(t, "lmcache-0.5.6-server-version.json")}, "/openapi.json": {200, sample(t, "lmcache-0.5.6-server-openapi.json")}},
+			Identity{"lmcache", "/metrics"}, "", []string{"/v1/models", "/version", "/openapi.json"}},
+		"SGLang":             {"uvicorn", answers{"/v1/models": {200, models("sglang")}}, Identity{"sglang", "/metrics"}, "", []string{"/v1/models"}},
+		"SGLang, by a key":   {"uvicorn", answers{"/v1/models": {401, ""}, "/openapi.json": {401, ""}}, Identity{}, "status 401", []string{"/v1/models", "/openapi.json"}},
+		"llama.cpp":          {"llama.cpp", answers{"/v1/models": {200, models("llamacpp")}}, Identity{"llamacpp", "/metrics"}, "", []string{"/v1/models"}},
+		"llama.cpp, loading": {"llama.cpp", answers{"/v1/models": {503, ""}}, Identity{"llamacpp", "/metrics"}, "", []string{"/v1/models"}},
+		"Dynamo":             {"", answers{"/v1/models": {200, models("nvidia")}}, Identity{"dynamo", "/metrics"}, "", []string{"/v1/models"}},
 		"Dynamo without workers": {"", answers{"/v1/models": {200, `{"object":"list","data":[]}`}, "/openapi.json": {200, `{"info":{"title":"NVIDIA Dynamo OpenAI Frontend"}}`}},
 			Identity{"dynamo", "/metrics"}, "", []string{"/v1/models", "/openapi.json"}},
 		"Ollama":                      {"", answers{"/v1/models": {200, models("library")}}, Identity{"ollama", ""}, "", []string{"/v1/models"}},
@@ -59,7 +61,7 @@ func TestAServerIsIdentifiedBeforeItsMetricsAreAsked(t *testing.T) {
 				if !served {
 					page.status = http.StatusNotFound
 				}
-				if w.Header().Set("Content-Type", "text/plain"); strings.HasPrefix(page.body, "{") {
+				if w.Header().Set("Content-Type", "text/plain"); strings.HasPrefix(page.body, "{") || strings.HasPrefix(page.body, `"`) {
 					w.Header().Set("Content-Type", "application/json; charset=utf-8")
 				}
 				w.WriteHeader(page.status)

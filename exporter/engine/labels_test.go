@@ -77,6 +77,7 @@ func TestNoEngineHasReplicasByForeignLabels(t *testing.T) {
 	for _, file := range []string{
 		"vllm-0.32.0-cpu.prom", "vllm-0.32.0-cpu-speculative.prom", "sglang-0.5.23-constructed.prom", "trtllm-050f80de-constructed.prom",
 		"llamacpp-b0.25.3-cuda.prom", "dynamo-1.6.1-frontend.prom", "dynamo-1.6.1-worker-sample.prom", "dynamo-worker-doc.prom", "lmcache-constructed.prom",
+		"lmcache-0.5.6-server.prom",
 	} {
 		var twice strings.Builder
 		for line := range strings.Lines(sample(t, file)) {
@@ -117,6 +118,7 @@ func TestLabelsOfRecordedPagesAreKnown(t *testing.T) {
 		"vllm-0.32.0-cpu.prom", "vllm-0.32.0-cpu-speculative.prom", "vllm-doc.prom", "sglang-doc.prom", "sglang-0.5.23-constructed.prom", "trtllm-constructed.prom",
 		"trtllm-050f80de-constructed.prom", "llamacpp-constructed.prom", "dynamo-1.6.1-frontend.prom", "dynamo-1.6.1-worker-mocker-vllm.prom",
 		"dynamo-1.6.1-worker-sample.prom", "dynamo-frontend-doc.prom", "dynamo-worker-doc.prom", "lmcache-constructed.prom",
+		"lmcache-0.5.6-server.prom",
 	} {
 		if got := translate(t, sample(t, file)); len(got.UnknownLabels) > 0 || len(got.Absent) > 0 {
 			t.Errorf("%s: unknown labels %q, absent %q", file, got.UnknownLabels, got.Absent)

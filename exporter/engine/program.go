@@ -100,12 +100,16 @@ func scriptProgram(engines spec.Engines, file string) string {
 	return ""
 }
 
-// flagValue is the value of the last such flag, in the forms "--port 8000" and "--port=8000".
+// flagValue is the value of the last such flag, in the forms "--port 8000" and "--port=8000", also with one dash, as programs with
+// gflags take it.
 func flagValue(arguments []string, flag string) (value string, given bool) {
 	if flag == "" {
 		return "", false
 	}
 	for i, word := range arguments {
+		if strings.HasPrefix(flag, "--") && strings.HasPrefix(word, flag[1:]) {
+			word = "-" + word
+		}
 		if joined, is := strings.CutPrefix(word, flag+"="); is {
 			value, given = joined, true
 		} else if word == flag && i+1 < len(arguments) {

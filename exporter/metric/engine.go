@@ -93,13 +93,19 @@ var (
 		Source: enginePage + "; /slots of llama.cpp", Labels: []Label{LabelSource, LabelModel}})
 	EngineKVTierUsedBytes = gauge(Def{Name: "uma_engine_kv_tier_used_bytes", Unit: Bytes, Sum: SumKeeping(LabelSource), Telemetry: true,
 		Help:   "Bytes of KV cache held in a tier beside the GPU; external is a remote one." + manySources,
-		Source: "LMCache local_cache_usage, local_storage_usage, remote_cache_usage", Labels: []Label{LabelSource, LabelModel, LabelTier}})
+		Source: "LMCache local_cache_usage, local_storage_usage, remote_cache_usage; of its server l1_memory_usage_bytes, l2_usage_bytes; Mooncake master_allocated_bytes, master_allocated_file_size_bytes, master_nof_allocated_bytes", Labels: []Label{LabelSource, LabelModel, LabelTier}})
+	EngineKVTierCapacityBytes = gauge(Def{Name: "uma_engine_kv_tier_capacity_bytes", Unit: Bytes, Sum: SumKeeping(LabelSource), Telemetry: true,
+		Help:   "Size of a tier beside the GPU. Of LMCache's server absent until the tier holds something." + manySources,
+		Source: "vLLM kv_offload_config_info; LMCache's server l1_memory_usage_bytes / l1_usage_ratio; Mooncake master_total_capacity_bytes, master_total_file_capacity_bytes, master_total_nof_capacity_bytes", Labels: []Label{LabelSource, LabelModel, LabelTier}})
 	EngineKVTierUsedTokens = gauge(Def{Name: "uma_engine_kv_tier_used_tokens", Unit: Count, Sum: SumKeeping(LabelSource), Telemetry: true,
 		Help:   "Tokens whose KV cache is held in a tier beside the GPU, over all replicas of the engine." + manySources,
 		Source: "SGLang hicache_host_used_tokens", Labels: []Label{LabelSource, LabelModel, LabelTier}})
 	EngineKVTierCapacityTokens = gauge(Def{Name: "uma_engine_kv_tier_capacity_tokens", Unit: Count, Sum: SumKeeping(LabelSource), Telemetry: true,
 		Help:   "Tokens that a tier beside the GPU has room for, over all replicas of the engine." + manySources,
-		Source: "SGLang hicache_host_total_tokens", Labels: []Label{LabelSource, LabelModel, LabelTier}})
+		Source: "SGLang hicache_host_total_tokens; vLLM simple_kv_offload_info", Labels: []Label{LabelSource, LabelModel, LabelTier}})
+	EngineKVTierDirectIO = gauge(Def{Name: "uma_engine_kv_tier_direct_io", Unit: State, Sum: SumNever(), Telemetry: true,
+		Help:   "Whether a tier in files bypasses the page cache (O_DIRECT), by the engine's own word. Without it the tier takes the memory that it is there to spare.",
+		Source: "vLLM simple_kv_offload_info", Labels: []Label{LabelSource, LabelModel, LabelTier}})
 	EngineKVMovedBytesTotal = counter(Def{Name: "uma_engine_kv_moved_bytes_total", Unit: Bytes, Sum: SumKeeping(LabelSource, LabelFrom, LabelTo), Telemetry: true,
 		Help:   "Bytes of KV cache that an engine itself copied from one tier to another. A byte that goes through the host counts once for each step." + manySources,
 		Source: enginePage + ", of its own offloading", Labels: []Label{LabelSource, LabelModel, LabelFrom, LabelTo}})
@@ -147,7 +153,7 @@ var (
 func engineDefs() []Definer {
 	return []Definer{
 		EngineUp, EngineInfo, EngineKVCapacityBytes, EngineKVCapacityTokens, EngineKVCapacityBlocks, EngineKVUsedRatio, EngineStatePoolUsedRatio,
-		EngineKVUsedTokens, EngineKVTierUsedBytes, EngineKVTierUsedTokens, EngineKVTierCapacityTokens,
+		EngineKVUsedTokens, EngineKVTierUsedBytes, EngineKVTierCapacityBytes, EngineKVTierUsedTokens, EngineKVTierCapacityTokens, EngineKVTierDirectIO,
 		EngineKVMovedBytesTotal, EngineKVMovedTokensTotal, EngineKVEvictedTokensTotal, EngineMemoryBytes,
 		EnginePrefixCacheTokensTotal, EnginePrefixCacheBlocksTotal,
 		EnginePreemptionsTotal, EngineSpecDraftsTotal, EngineSpecDraftTokensTotal, EngineSpecAcceptedTokensTotal, EngineSpecAcceptedLength,

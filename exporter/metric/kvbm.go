@@ -89,7 +89,7 @@ var (
 		Source: kvbmV2 + " kvbm_transfer_failures_total", Labels: []Label{LabelSource, LabelOp, LabelFrom, LabelTo, LabelReason}})
 	KVBMObjectFailuresTotal = counter(Def{Name: "uma_kvbm_object_failures_total", Unit: Count,
 		Help:   "Blocks whose read from or write to the object store failed.",
-		Source: kvbmV2 + " kvbm_object_{read,write}_failures", Labels: []Label{LabelSource, LabelOp}})
+		Source: kvbmPage + " kvbm_object_{read,write}_failures", Labels: []Label{LabelSource, LabelOp}})
 	KVBMDiskFileBytes = gauge(Def{Name: "uma_kvbm_disk_file_bytes", Unit: Bytes, Telemetry: true,
 		Help:   "Size of the file that is the disk tier, allocated whole at the start: capacity, not use. The file has lost its name by then, so that ls and du do not show it. One that several processes have open is shown once, for the first of them.",
 		Source: "/proc/<pid>/fd of processes that use a GPU and those in their cgroups", Labels: []Label{LabelPID, LabelComm, LabelCgroup, LabelPath}})
@@ -106,7 +106,7 @@ var (
 		Help:   "Whether an engine was started with KVBM's disk offload filter, which is the default: a block is written to the disk only when it is computed for the second time. Absent where no disk tier is configured.",
 		Source: "/proc/<pid>/environ of processes that use a GPU, DYN_KVBM_DISABLE_DISK_OFFLOAD_FILTER", Labels: []Label{LabelPID, LabelComm, LabelCgroup}})
 	KVBMNIXLBytesTotal = counter(Def{Name: "uma_kvbm_nixl_bytes_total", Unit: Bytes, Telemetry: true,
-		Help:   "Bytes that NIXL moved. Direction tx is its operation WRITE, rx its READ; with a storage backend that should be to and from the file, which no document says.",
+		Help:   "Bytes that NIXL moved. Direction tx is its operation WRITE, rx its READ: with a backend of files to and from the file.",
 		Source: nixlPage + " agent_{tx,rx}_bytes_total", Labels: []Label{LabelSource, LabelAgent, LabelDirection}})
 	KVBMNIXLRequestsTotal = counter(Def{Name: "uma_kvbm_nixl_requests_total", Unit: Count,
 		Help:   "Transfer requests of NIXL, by the directions of uma_kvbm_nixl_bytes_total.",
@@ -115,8 +115,11 @@ var (
 		Help:   "Time from begin to end of NIXL's transfers of both directions, those at the same time counted several times.",
 		Source: nixlPage + " agent_xfer_time_total, in microseconds", Labels: []Label{LabelSource, LabelAgent}})
 	KVBMNIXLRegisteredBytesTotal = counter(Def{Name: "uma_kvbm_nixl_registered_bytes_total", Unit: Bytes,
-		Help:   "Memory and files registered for transfers since the start; what was deregistered is not taken off.",
+		Help:   "Memory and files registered for transfers since the start. Minus uma_kvbm_nixl_deregistered_bytes_total it is what is registered now.",
 		Source: nixlPage + " agent_memory_registered_total", Labels: []Label{LabelSource, LabelAgent}})
+	KVBMNIXLDeregisteredBytesTotal = counter(Def{Name: "uma_kvbm_nixl_deregistered_bytes_total", Unit: Bytes,
+		Help:   "Memory and files that were registered and are no longer, as NIXL 1.5.1 counts them.",
+		Source: nixlPage + " agent_memory_deregistered_total", Labels: []Label{LabelSource, LabelAgent}})
 	KVBMNIXLErrorsTotal = counter(Def{Name: "uma_kvbm_nixl_errors_total", Unit: Count,
 		Help:   "Errors of NIXL by status, in its own word.",
 		Source: nixlPage + " agent_errors_total", Labels: []Label{LabelSource, LabelAgent, LabelStatus}})
@@ -132,6 +135,6 @@ func kvbmDefs() []Definer {
 		KVBMOnboardsInFlight, KVBMTransfersInFlight, KVBMTransfersTotal, KVBMTransferSecondsTotal,
 		KVBMTransferFailuresTotal, KVBMObjectFailuresTotal, KVBMDiskFileBytes, KVBMDiskFileInfo, KVBMDiskFileDirectIO,
 		KVBMConfiguredCacheBytes, KVBMDiskFilterEnabled, KVBMNIXLBytesTotal, KVBMNIXLRequestsTotal, KVBMNIXLTransferSecondsTotal,
-		KVBMNIXLRegisteredBytesTotal, KVBMNIXLErrorsTotal, KVBMNIXLDroppedEventsTotal,
+		KVBMNIXLRegisteredBytesTotal, KVBMNIXLDeregisteredBytesTotal, KVBMNIXLErrorsTotal, KVBMNIXLDroppedEventsTotal,
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/umascope/umascope/exporter/engine/supported"
 )
 
 const eventsPerStream = 100
@@ -142,7 +144,7 @@ func BenchmarkEventInMemory(b *testing.B) {
 	pieces := answerPieces()
 	for i, name := range []string{"bare", "reading", "all"} {
 		b.Run(name, func(b *testing.B) {
-			c, err := New(Options{BaseURL: "http://tape.test", Connections: 1, Dial: func(context.Context, string, string) (net.Conn, error) {
+			c, err := New(Options{BaseURL: "http://tape.test", Connections: 1, Counts: supported.Engines().AnswerCounts(), Dial: func(context.Context, string, string) (net.Conn, error) {
 				return newTape(pieces), nil
 			}})
 			if err != nil {
@@ -166,7 +168,7 @@ func TestHotPathAllocatesNothingPerEvent(t *testing.T) {
 	if got := testing.AllocsPerRun(100, func() { classify(data) }); got != 0 {
 		t.Errorf("classify: %v allocations", got)
 	}
-	var k chunk
+	k := chunk{beside: besideOf(supported.Engines().AnswerCounts())}
 	k.decode(data)
 	if got := testing.AllocsPerRun(100, func() { k.decode(data) }); got != 0 {
 		t.Errorf("decode: %v allocations", got)

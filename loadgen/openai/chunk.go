@@ -3,7 +3,8 @@ package openai
 // chunk is one JSON object of an answer: an event of a stream or a whole body. The byte slices
 // point into the event or into buffers that the next decode reuses.
 type chunk struct {
-	id, model, fingerprint []byte // raw strings
+	beside                 *beside // of the known engines
+	id, model, fingerprint []byte  // raw strings
 	choices                int
 	role                   bool
 	reasoning, text, tools []byte   // decoded fragments, all choices in order
@@ -44,7 +45,7 @@ func (k *chunk) failed() bool {
 //
 //	{"id":"c-1","model":"m","choices":[{"index":0,"delta":{"content":" a"},"finish_reason":null}],"usage":null}
 func (k *chunk) decode(data []byte) bool {
-	*k = chunk{reasoning: k.reasoning[:0], text: k.text[:0], tools: k.tools[:0], other: k.other[:0], unknown: k.unknown[:0]}
+	*k = chunk{beside: k.beside, reasoning: k.reasoning[:0], text: k.text[:0], tools: k.tools[:0], other: k.other[:0], unknown: k.unknown[:0]}
 	c := cursor{data: data}
 	c.enter('{')
 	for name, ok := c.key(); ok; name, ok = c.key() {
@@ -71,16 +72,12 @@ func (k *chunk) member(c *cursor, name []byte) {
 		k.decodeChoices(c)
 	case "usage":
 		k.decodeUsage(c)
-	case "sglext":
-		k.decodeExtension(c)
-	case "timings":
-		k.decodeTimings(c)
 	case "error":
 		k.failure = presentError(c)
 	case "detail":
 		k.detail = presentError(c)
 	default:
-		c.skip()
+		k.decodeBeside(c, k.beside.inAnswer(name))
 	}
 }
 
@@ -137,10 +134,12 @@ func (k *chunk) decodeChoice(c *cursor) {
 			tokenIDs = countElements(c)
 		case "logprobs":
 			logged = loggedTokens(c)
-		case "avg_decoded_tokens_per_iter": // TensorRT-LLM
-			k.perIteration = positiveNumber(c)
 		default:
-			aside.decode(c, "choice.", name)
+			if known := k.beside.inChoice(name); known != nil {
+				k.decodeBeside(c, known)
+			} else {
+				aside.decode(c, "choice.", name)
+			}
 		}
 	}
 	k.text = appendText(k.text, text)

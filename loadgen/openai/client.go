@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/umascope/umascope/exporter/engine/spec"
 )
 
 // Limits on what a server may send.
@@ -44,6 +46,9 @@ type Options struct {
 	FirstTokenTimeout time.Duration // to the first payload; without stream, to the end of the body
 	ChunkTimeout      time.Duration // from one payload to the next, and from the last to the end of the body
 
+	// Counts are the counts in answers beside OpenAI's, of the engines that are known.
+	Counts []spec.AnswerCount
+
 	// Dial opens connections, as net.Dialer.DialContext does; nil is the machine's network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Transport replaces the client's own. Arrivals are then stamped at the read of the body, not at the network read.
@@ -67,6 +72,7 @@ type Client struct {
 	stamps  stampsSeen
 	drains  *drains
 
+	beside            *beside
 	maxEvent, maxBody int // bytes
 	maxEvents         int
 }
@@ -82,7 +88,7 @@ func New(o Options) (*Client, error) {
 	}
 	c := &Client{
 		base: base.String(), options: o, transport: o.Transport,
-		drains: newDrains(o), maxEvent: maxEventBytes, maxBody: maxBodyBytes, maxEvents: MaxEvents,
+		drains: newDrains(o), beside: besideOf(o.Counts), maxEvent: maxEventBytes, maxBody: maxBodyBytes, maxEvents: MaxEvents,
 	}
 	if err := c.setHeader(o); err != nil {
 		return nil, err

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/tmaxmax/go-sse"
+
+	"github.com/umascope/umascope/exporter/engine/supported"
 )
 
 // seedStreams are whole bodies, usual and unusual.
@@ -194,7 +196,7 @@ func FuzzClassifyNeverMissesPayload(f *testing.F) {
 		if isDone := string(bytes.Trim(data, " \t")) == doneMarker; isDone != (got == classDone) {
 			t.Errorf("%q: class %d", data, got)
 		}
-		var k chunk
+		k := chunk{beside: besideOf(supported.Engines().AnswerCounts())}
 		if k.decode(data) && k.payload() && got != classPayload {
 			t.Errorf("%q carries payload, class %d", data, got)
 		}

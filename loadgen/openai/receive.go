@@ -182,7 +182,9 @@ func (c *Client) takeReception() *reception {
 	if r, ok := c.receptions.Get().(*reception); ok {
 		return r
 	}
-	return new(reception)
+	r := new(reception)
+	r.answer.chunk.beside = c.beside
+	return r
 }
 
 func (c *Client) keepReception(r *reception) {

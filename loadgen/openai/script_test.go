@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/umascope/umascope/exporter/engine/supported"
 )
 
 // since returns a clock that starts now; under synctest it is exact.
@@ -22,7 +24,7 @@ func newTestClient(t *testing.T, o Options, dial func(context.Context, string, s
 	if o.BaseURL == "" {
 		o.BaseURL = "http://engine.test"
 	}
-	o.Dial = dial
+	o.Dial, o.Counts = dial, supported.Engines().AnswerCounts()
 	c, err := New(o)
 	if err != nil {
 		t.Fatal(err)

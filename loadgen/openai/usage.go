@@ -115,10 +115,8 @@ func (k *chunk) decodeUsage(c *cursor) {
 			u.reasoning, u.accepted = completionDetails(c)
 		case "reasoning_tokens":
 			thoughts = tokenCount(c)
-		case "avg_decoded_tokens_per_iter":
-			k.perIteration = positiveNumber(c)
 		default:
-			c.skip()
+			k.decodeBeside(c, k.beside.inUsage(name))
 		}
 	})
 	u.cached, u.reasoning = hits.later(u.cached), thoughts.later(u.reasoning)
@@ -137,71 +135,6 @@ func completionDetails(c *cursor) (reasoning, accepted count) {
 		}
 	})
 	return reasoning, accepted
-}
-
-// decodeTimings reads llama.cpp's own object, {"cache_n":4,"prompt_n":5,"draft_n":16,"draft_n_accepted":14}. It has
-// the last two only if something was drafted.
-func (k *chunk) decodeTimings(c *cursor) {
-	eachMember(c, func(name []byte) {
-		switch string(name) {
-		case "cache_n":
-			k.extra.cached = tokenCount(c)
-		case "draft_n":
-			k.extra.drafted = tokenCount(c)
-		case "draft_n_accepted":
-			k.extra.accepted = tokenCount(c)
-		default:
-			c.skip()
-		}
-	})
-}
-
-// decodeExtension reads the object of an engine:
-//
-//	{"cached_tokens_details":{"device":32,"host":16},
-//	 "spec_tokens_details":{"spec_num_correct_drafts":14,"spec_num_proposed_drafts":24,"spec_verify_ct":8}}
-func (k *chunk) decodeExtension(c *cursor) {
-	eachMember(c, func(name []byte) {
-		switch string(name) {
-		case "cached_tokens_details":
-			k.decodeTiers(c)
-		case "spec_tokens_details":
-			k.decodeDrafts(c)
-		default:
-			c.skip()
-		}
-	})
-}
-
-func (k *chunk) decodeTiers(c *cursor) {
-	eachMember(c, func(tier []byte) {
-		switch string(tier) {
-		case "device":
-			k.extra.tiers.device = tokenCount(c)
-		case "host":
-			k.extra.tiers.host = tokenCount(c)
-		case "storage":
-			k.extra.tiers.storage = tokenCount(c)
-		default:
-			c.skip()
-		}
-	})
-}
-
-// decodeDrafts reads counts of tokens, which the engine calls drafts, and of its verified drafts.
-func (k *chunk) decodeDrafts(c *cursor) {
-	eachMember(c, func(name []byte) {
-		switch string(name) {
-		case "spec_num_correct_drafts":
-			k.extra.accepted = tokenCount(c)
-		case "spec_num_proposed_drafts":
-			k.extra.drafted = tokenCount(c)
-		case "spec_verify_ct":
-			k.extra.drafts = tokenCount(c)
-		default:
-			c.skip()
-		}
-	})
 }
 
 // eachMember consumes an object and calls member with each name; member consumes the value. A value that is not an

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/roofline"
 )
 
@@ -83,7 +82,7 @@ type Acceptance struct {
 
 // Fingerprint identifies a model independent of its name.
 type Fingerprint struct {
-	Endpoint openai.Endpoint `json:"endpoint"`
+	Endpoint string `json:"endpoint"`
 	// ProbeTokens are the prompt tokens of fixed texts; absent if the server does not count them.
 	ProbeTokens []int `json:"probe_tokens,omitempty"`
 	// MaxTokens and LoadedFrom are as the server lists them.

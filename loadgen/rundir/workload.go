@@ -3,7 +3,6 @@ package rundir
 import (
 	"time"
 
-	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/traffic"
 )
 
@@ -40,7 +39,7 @@ type PlannedPhase struct {
 // Sampling is what a request asks for apart from its prompt. Model and vendor are left out: two arms that differ in
 // them have the same workload.
 type Sampling struct {
-	Endpoint openai.Endpoint `json:"endpoint"`
+	Endpoint string `json:"endpoint"`
 	// Template makes one text of messages: none, llama3 or the hash of a file.
 	Template    string         `json:"template,omitempty"`
 	Stream      bool           `json:"stream"`

@@ -38,7 +38,7 @@ type fingerprint struct {
 // fingerprint takes the fingerprint of a model, one probe after the other. A failed probe is recorded as missing and
 // is no error. If a server does not answer, the remaining probes are skipped.
 func (p *prober) fingerprint(ctx context.Context, url string, m Model) fingerprint {
-	f := fingerprint{Fingerprint: rundir.Fingerprint{Endpoint: p.base.Endpoint, MaxTokens: m.MaxTokens, LoadedFrom: printable(m.Root)}}
+	f := fingerprint{Fingerprint: rundir.Fingerprint{Endpoint: string(p.base.Endpoint), MaxTokens: m.MaxTokens, LoadedFrom: printable(m.Root)}}
 	err := p.countProbes(ctx, &f)
 	if err != nil {
 		f.Missing = append(f.Missing, "token counts: "+err.Error())
@@ -103,7 +103,7 @@ func (p *prober) whole(ctx context.Context, text string, tokens int) (openai.Res
 func (f fingerprint) id() string {
 	var parts []string
 	if f.ProbeTokens != nil {
-		parts = append(parts, string(f.Endpoint)+"-"+short(sha256Hex(fmt.Append(nil, f.ProbeTokens))))
+		parts = append(parts, f.Endpoint+"-"+short(sha256Hex(fmt.Append(nil, f.ProbeTokens))))
 	}
 	if f.Weights != nil {
 		parts = append(parts, "config-"+short(f.Weights.ConfigSHA256), fmt.Sprintf("weights-%d", f.Weights.Bytes))

@@ -42,7 +42,7 @@ func TestWeightsAreMeasuredWhereTheProcessOfALocalServerHasThem(t *testing.T) {
 	if got.Bytes != 2024 || got.Files != 3 || got.ConfigSHA256 != sha256Hex(make([]byte, 100)) {
 		t.Errorf("%+v", got)
 	}
-	f := fingerprint{Fingerprint: rundir.Fingerprint{Endpoint: openai.Chat, ProbeTokens: []int{1}, Weights: &got}}
+	f := fingerprint{Fingerprint: rundir.Fingerprint{Endpoint: string(openai.Chat), ProbeTokens: []int{1}, Weights: &got}}
 	if id := f.id(); !strings.HasPrefix(id, "chat-") || !strings.HasSuffix(id, "+weights-2024") {
 		t.Errorf("id %q", id)
 	}
@@ -63,7 +63,7 @@ func TestWeightsOfOneModelAreTheSameEachTime(t *testing.T) {
 		if err != nil || found.Step == nil || found.Step.WeightsBytes != 1<<20-1000*64*2 {
 			t.Fatalf("%+v, %v", found, err)
 		}
-		prints[i] = fingerprint{Fingerprint: rundir.Fingerprint{Endpoint: openai.Chat, Weights: &found}}
+		prints[i] = fingerprint{Fingerprint: rundir.Fingerprint{Endpoint: string(openai.Chat), Weights: &found}}
 	}
 	if changed := prints[0].changed(prints[1]); changed != "" {
 		t.Error(changed)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/umascope/umascope/exporter/engine/dynamo"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -35,7 +36,7 @@ func (e *Engine) kvbmRoutes() http.Handler {
 }
 
 // moved returns how many blocks took a route, by KVBM's definition of it.
-func (r *reading) moved(version KVBMPage, route metric.KVBMRoute) int64 {
+func (r *reading) moved(version KVBMPage, route dynamo.KVBMRoute) int64 {
 	disk, host := r.moves.DiskToDevice, r.moves.HostToDevice
 	switch route.Op + " " + route.From + " " + route.To {
 	case "offload device host":
@@ -64,8 +65,8 @@ func (r *reading) moved(version KVBMPage, route metric.KVBMRoute) int64 {
 func (e *Engine) kvbmPage() page {
 	version := e.config.KV.Page
 	var counters []shown
-	for _, route := range metric.KVBMRoutes() {
-		if route.Blocks == metric.ForeignKVBMOnboardBlocksD2H && version != KVBMv2 {
+	for _, route := range dynamo.KVBMRoutes() {
+		if route.Blocks == dynamo.KVBMOnboardBlocksD2H && version != KVBMv2 {
 			continue
 		}
 		counters = append(counters, shown{route.Blocks, "The number of " + route.Op + " blocks from " + route.From + " to " + route.To + ".",
@@ -73,29 +74,29 @@ func (e *Engine) kvbmPage() page {
 	}
 	none := func(*reading) float64 { return 0 }
 	counters = append(counters,
-		shown{metric.ForeignKVBMMatchedTokens, "The number of matched tokens.", func(r *reading) float64 { return float64(r.hostTokens + r.diskTokens) }},
-		shown{metric.ForeignKVBMOffloadBytesObject, "Bytes transferred to object storage.", none},
-		shown{metric.ForeignKVBMOnboardBytesObject, "Bytes transferred from object storage.", none},
+		shown{dynamo.KVBMMatchedTokens, "The number of matched tokens.", func(r *reading) float64 { return float64(r.hostTokens + r.diskTokens) }},
+		shown{dynamo.KVBMOffloadBytesObject, "Bytes transferred to object storage.", none},
+		shown{dynamo.KVBMOnboardBytesObject, "Bytes transferred from object storage.", none},
 	)
 	gauges := []shown{
-		{metric.ForeignKVBMHostHitRate, "Host cache hit rate (0.0-1.0) from the sliding window.", func(r *reading) float64 { host, _ := r.window.rates(); return host }},
-		{metric.ForeignKVBMDiskHitRate, "Disk cache hit rate (0.0-1.0) from the sliding window.", func(r *reading) float64 { _, disk := r.window.rates(); return disk }},
-		{metric.ForeignKVBMObjectHitRate, "Object storage cache hit rate (0.0-1.0) from the sliding window.", none},
+		{dynamo.KVBMHostHitRate, "Host cache hit rate (0.0-1.0) from the sliding window.", func(r *reading) float64 { host, _ := r.window.rates(); return host }},
+		{dynamo.KVBMDiskHitRate, "Disk cache hit rate (0.0-1.0) from the sliding window.", func(r *reading) float64 { _, disk := r.window.rates(); return disk }},
+		{dynamo.KVBMObjectHitRate, "Object storage cache hit rate (0.0-1.0) from the sliding window.", none},
 	}
 	var hits []series
 	var spreads []spread
 	if version == KVBMv2 {
 		counters = append(counters,
-			shown{metric.ForeignKVBMObjectReadFailures, "Failed object storage reads.", none},
-			shown{metric.ForeignKVBMObjectWriteFailures, "Failed object storage writes.", none})
-		gauges = append(gauges, shown{metric.ForeignKVBMInflightOnboards, "Sequence hashes with an onboard in flight.", func(r *reading) float64 { return float64(r.onboarding) }})
+			shown{dynamo.KVBMObjectReadFailures, "Failed object storage reads.", none},
+			shown{dynamo.KVBMObjectWriteFailures, "Failed object storage writes.", none})
+		gauges = append(gauges, shown{dynamo.KVBMInflightOnboards, "Sequence hashes with an onboard in flight.", func(r *reading) float64 { return float64(r.onboarding) }})
 		hits, spreads = kvbmHits(), kvbmTransfers()
 	}
 	all := append(seriesOf(prometheus.CounterValue, nil, counters...), seriesOf(prometheus.GaugeValue, nil, gauges...)...)
 	all = append(all, hits...)
 	if version == DynamoPrefixed {
 		for i := range all {
-			all[i].name = metric.ForeignKVBMPrefixes()[1] + all[i].name
+			all[i].name = dynamo.KVBMPrefixes()[1] + all[i].name
 		}
 	}
 	return e.newPage(all, spreads)
@@ -105,7 +106,7 @@ func (e *Engine) kvbmPage() page {
 // decides its wait.
 func kvbmTransfers() []spread {
 	transfer := func(route string, read func(*reading) *histogram) spread {
-		return spread{metric.ForeignKVBMTransferDuration, "End-to-end transfer duration by operation, route, and outcome.",
+		return spread{dynamo.KVBMTransferDuration, "End-to-end transfer duration by operation, route, and outcome.",
 			prometheus.Labels{"operation": metric.OpOnboard, "route": route, "outcome": "success"}, read}
 	}
 	return []spread{
@@ -117,7 +118,7 @@ func kvbmTransfers() []spread {
 // kvbmHits returns the hits by tier.
 func kvbmHits() []series {
 	hit := func(tier string, read func(*reading) float64) series {
-		return series{metric.ForeignKVBMHitBlocks, "Blocks served from each tier.", prometheus.CounterValue, prometheus.Labels{string(metric.LabelTier): tier}, read}
+		return series{dynamo.KVBMHitBlocks, "Blocks served from each tier.", prometheus.CounterValue, prometheus.Labels{string(metric.LabelTier): tier}, read}
 	}
 	return []series{
 		hit(metric.TierHost, func(r *reading) float64 { return float64(r.moves.HostToDevice) }),

@@ -21,6 +21,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
+	"github.com/umascope/umascope/exporter/engine/dynamo"
 	"github.com/umascope/umascope/exporter/engine/trtllm"
 	"github.com/umascope/umascope/exporter/engine/vllm"
 	"github.com/umascope/umascope/exporter/metric"
@@ -104,7 +105,7 @@ func TestEveryPageHasTheNamesOfTheVocabularyAndIsMarkedAsSimulated(t *testing.T)
 			}
 		}
 	}
-	if _, has := pages["v1"][metric.ForeignKVBMOnboardBlocksD2H]; has {
+	if _, has := pages["v1"][dynamo.KVBMOnboardBlocksD2H]; has {
 		t.Error("version 1 of KVBM has a series of version 2")
 	}
 }

@@ -10,8 +10,8 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/umascope/umascope/exporter/engine/dynamo"
 	"github.com/umascope/umascope/exporter/engine/vllm"
-	"github.com/umascope/umascope/exporter/metric"
 )
 
 // tiny has 40 blocks of 16 tokens on the device, 1 KiB a token: 16 KiB a block. The host has room for
@@ -334,11 +334,11 @@ func TestVersion2ShowsBlocksInTransfer(t *testing.T) {
 				var all sync.WaitGroup
 				all.Go(func() { askFor(t, e, promptOf("A", 161), "") })
 				time.Sleep(100 * time.Millisecond)
-				if got := kvbmValues(t, e)[metric.ForeignKVBMInflightOnboards]; got != 10 {
+				if got := kvbmValues(t, e)[dynamo.KVBMInflightOnboards]; got != 10 {
 					t.Errorf("%v blocks are being brought back, want 10", got)
 				}
 				all.Wait()
-				if got := kvbmValues(t, e)[metric.ForeignKVBMInflightOnboards]; got != 0 {
+				if got := kvbmValues(t, e)[dynamo.KVBMInflightOnboards]; got != 0 {
 					t.Errorf("%v blocks are being brought back when all are there", got)
 				}
 			})
@@ -354,7 +354,7 @@ func TestVersion2ReportsTheDurationOfOnboards(t *testing.T) {
 		for _, name := range []string{"A", "Ba", "Bb", "Bc", "Bd", "A"} {
 			askFor(t, e, promptOf(name, 161), "")
 		}
-		for _, m := range scrape(t, e.KVBMHandler(), "/metrics")[metric.ForeignKVBMTransferDuration].GetMetric() {
+		for _, m := range scrape(t, e.KVBMHandler(), "/metrics")[dynamo.KVBMTransferDuration].GetMetric() {
 			h := m.GetHistogram()
 			for _, label := range m.GetLabel() {
 				if label.GetName() == "route" && (label.GetValue() == "d2h") != (h.GetSampleCount() == 1 && h.GetSampleSum() == 0.042) {
@@ -369,7 +369,7 @@ func TestVersion2CountsTheDetourByTheHost(t *testing.T) {
 	r := &reading{}
 	r.moves.DiskToDevice, r.moves.HostToDevice = 3, 4
 	got := map[string]int64{}
-	for _, route := range metric.KVBMRoutes() {
+	for _, route := range dynamo.KVBMRoutes() {
 		got[route.Blocks] = r.moved(KVBMv2, route)
 	}
 	if got["kvbm_onboard_blocks_d2h"] != 3 || got["kvbm_onboard_blocks_h2d"] != 7 || got["kvbm_onboard_blocks_d2d"] != 0 {

@@ -3,6 +3,7 @@ package summary
 import (
 	"slices"
 
+	"github.com/umascope/umascope/exporter/engine/dynamo"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/telemetry"
@@ -104,8 +105,8 @@ func route(op, from, to string) func(*telemetry.Series) bool {
 
 // pageRoute matches the series of blocks on a route by KVBM's own names, some of which name another route by operation.
 func pageRoute(op, from, to string) func(*telemetry.Series) bool {
-	routes := metric.KVBMRoutes()
-	i := slices.IndexFunc(routes, func(r metric.KVBMRoute) bool { return r.Op == op && r.From == from && r.To == to })
+	routes := dynamo.KVBMRoutes()
+	i := slices.IndexFunc(routes, func(r dynamo.KVBMRoute) bool { return r.Op == op && r.From == from && r.To == to })
 	if i < 0 {
 		return func(*telemetry.Series) bool { return false }
 	}
@@ -114,7 +115,7 @@ func pageRoute(op, from, to string) func(*telemetry.Series) bool {
 
 func pageSeries(name string) func(*telemetry.Series) bool {
 	return func(s *telemetry.Series) bool {
-		return slices.ContainsFunc(metric.ForeignKVBMPrefixes(), func(prefix string) bool { return s.Name == prefix+name })
+		return slices.ContainsFunc(dynamo.KVBMPrefixes(), func(prefix string) bool { return s.Name == prefix+name })
 	}
 }
 
@@ -128,7 +129,7 @@ type vocabulary struct {
 func vocabularies() []vocabulary {
 	return []vocabulary{
 		{route, labelled(metric.KVBMMatchedTokensTotal)},
-		{pageRoute, pageSeries(metric.ForeignKVBMMatchedTokens)},
+		{pageRoute, pageSeries(dynamo.KVBMMatchedTokens)},
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/exporter/engine/dynamo"
 	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/evidence"
@@ -143,7 +144,7 @@ func TestFourSamplesAreReadFromThePage(t *testing.T) {
 		{"t1", "t2", evidence.Moved{Seen: true, FromDisk: known(0), FromHost: known(64), ToDisk: known(7616), ToHost: known(7936), MatchedTokens: known(2048)}},
 		{"t2", "t3", evidence.Moved{Seen: true, FromDisk: known(3152), FromHost: known(448), ToDisk: known(512), ToHost: known(448), MatchedTokens: known(115200)}},
 	} {
-		for _, prefix := range metric.ForeignKVBMPrefixes() {
+		for _, prefix := range dynamo.KVBMPrefixes() {
 			pages := [2]string{strings.ReplaceAll(page(c.from), "kvbm_", prefix+"kvbm_"), strings.ReplaceAll(page(c.to), "kvbm_", prefix+"kvbm_")}
 			if got := (counters{turned(t, [2]string{}, pages), false, []string{"spark"}}).moved([]string{"a"}); got != c.want {
 				t.Errorf("%s to %s as %skvbm_…: %+v, want %+v", c.from, c.to, prefix, got, c.want)

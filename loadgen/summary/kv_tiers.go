@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/umascope/umascope/cmd/terminal"
+	"github.com/umascope/umascope/exporter/engine/dynamo"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/telemetry"
@@ -129,8 +130,8 @@ func (k *KVTiersSeen) moved(source *telemetry.SourceLog) {
 			note(s.Labels[string(metric.LabelFrom)], s.Labels[string(metric.LabelTo)])
 		}
 	}
-	for _, route := range metric.KVBMRoutes() {
-		for _, prefix := range metric.ForeignKVBMPrefixes() {
+	for _, route := range dynamo.KVBMRoutes() {
+		for _, prefix := range dynamo.KVBMPrefixes() {
 			for _, s := range source.Series {
 				if s.Name != prefix+route.Blocks {
 					continue

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/umascope/umascope/exporter/engine/dynamo"
 	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/rundir"
@@ -124,10 +125,10 @@ func TestKVTiersAreSeenAndNotBelieved(t *testing.T) {
 }
 
 func TestKVTiersAreSeenOnKVBMsOwnPageByBothItsPrefixes(t *testing.T) {
-	for _, prefix := range metric.ForeignKVBMPrefixes() {
+	for _, prefix := range dynamo.KVBMPrefixes() {
 		page := func(blocks map[string]string) string {
 			text := ""
-			for _, route := range metric.KVBMRoutes() {
+			for _, route := range dynamo.KVBMRoutes() {
 				text += prefix + route.Blocks + " " + cmp.Or(blocks[route.Op+" "+route.From+" "+route.To], "0") + "\n"
 			}
 			return text

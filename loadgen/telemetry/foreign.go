@@ -67,7 +67,7 @@ func isCreationTime(name string, found map[string]*dto.MetricFamily) bool {
 // pagePrefixes are the prefixes of the series of engines and KV block managers, in the order of their importance to a run:
 // these series of a page are kept.
 func pagePrefixes(engines spec.Engines) []string {
-	return slices.Concat([]string{"kvbm_", "dynamo_kvbm_"}, engines.PagePrefixes(), []string{"agent_"})
+	return append(engines.TransferPrefixes(), engines.PagePrefixes()...)
 }
 
 // rankOf returns the rank of a name's prefix; negative if the name has none of them.

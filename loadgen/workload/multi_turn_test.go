@@ -324,7 +324,7 @@ func TestConversationsStayBelowTheLimitWithTheirAnswers(t *testing.T) {
 }
 
 func BenchmarkTurnWithALongHistory(b *testing.B) {
-	w := &Workload{model: "m", vendor: server.VendorOf(supported.Engines(), "vllm"), Sampling: rundir.Sampling{Endpoint: openai.Chat, Stream: true, TopP: 1}}
+	w := &Workload{model: "m", vendor: server.VendorOf(supported.Engines(), "vllm"), Sampling: rundir.Sampling{Endpoint: string(openai.Chat), Stream: true, TopP: 1}}
 	history := newConversation()
 	history.append(openai.Message{Role: "user", Content: strings.Repeat("word ", 100_000)})
 	speak, _ := w.turn(history, draft{prompt: traffic.Prompt{Text: "and then?"}, sampling: w.Sampling})

@@ -21,7 +21,7 @@ import (
 func workloadOf(phases ...Phase) *Workload {
 	w := &Workload{
 		model: "m", vendor: server.VendorOf(supported.Engines(), "vllm"), seed: 1337, Phases: phases,
-		Sampling: rundir.Sampling{Endpoint: openai.Chat, Stream: true, TopP: 1},
+		Sampling: rundir.Sampling{Endpoint: string(openai.Chat), Stream: true, TopP: 1},
 		Output:   traffic.Lengths{Min: 8, Max: 32},
 	}
 	w.ofLengths(20, 60)
@@ -176,7 +176,7 @@ func TestTheWorkloadHashChangesWithEverythingThatIsSentAndNothingElse(t *testing
 	for name, change := range map[string]func(*Workload){
 		"seed":         func(w *Workload) { w.seed++; w.ofLengths(20, 60) },
 		"temperature":  func(w *Workload) { w.Sampling.Temperature = 1 },
-		"endpoint":     func(w *Workload) { w.Sampling.Endpoint = openai.Completions },
+		"endpoint":     func(w *Workload) { w.Sampling.Endpoint = string(openai.Completions) },
 		"stream":       func(w *Workload) { w.Sampling.Stream = false },
 		"stop":         func(w *Workload) { w.Sampling.Stop = []string{"x"} },
 		"request seed": func(w *Workload) { w.Sampling.Seed = &seed },

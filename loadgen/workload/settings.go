@@ -159,7 +159,7 @@ func (s *Settings) Write(f Server) (*Workload, error) {
 	return &Workload{
 		model: f.Model, vendor: f.Vendor, servers: f.Servers, run: f.Run, fields: f.Fields, omit: f.Omit, keepOutputs: s.KeepOutputs || s.KeepPrompts || s.SeeOutputs, seed: s.Seed, place: s.Place, repeat: s.repeat, Script: made,
 		Sampling: rundir.Sampling{
-			Endpoint: s.endpoint, Template: s.templateName, Stream: !s.NoStream, IgnoreEOS: s.IgnoreEOS,
+			Endpoint: string(s.endpoint), Template: s.templateName, Stream: !s.NoStream, IgnoreEOS: s.IgnoreEOS,
 			Temperature: s.Temperature, TopP: s.TopP, Stop: s.Stop, Seed: s.RequestSeed, Extra: s.ExtraBody,
 		},
 		template: s.template, InputLengths: s.inputLengths(f), Output: s.outputTokens, Phases: s.phases(made.phases),

@@ -198,7 +198,7 @@ func (w *Workload) server(d draft) int {
 }
 
 func (w *Workload) request(s rundir.Sampling, body []byte) openai.Request {
-	r := openai.Request{Endpoint: s.Endpoint, Body: body, KeepOutput: w.keepOutputs}
+	r := openai.Request{Endpoint: openai.Endpoint(s.Endpoint), Body: body, KeepOutput: w.keepOutputs}
 	if openai.Capped(w.omit, s.Extra) {
 		r.MaxTokens = s.MaxTokens
 	}
@@ -209,7 +209,7 @@ func (w *Workload) request(s rundir.Sampling, body []byte) openai.Request {
 // token ids, which have neither.
 func (w *Workload) body(s rundir.Sampling, before []openai.Message, text string, ids []uint32) ([]byte, error) {
 	params := openai.Params{
-		Endpoint: s.Endpoint, Model: w.model, Vendor: w.vendor, Fields: w.fields, Omit: w.omit, Prompt: text, Messages: before, PromptIDs: ids,
+		Endpoint: openai.Endpoint(s.Endpoint), Model: w.model, Vendor: w.vendor, Fields: w.fields, Omit: w.omit, Prompt: text, Messages: before, PromptIDs: ids,
 		MaxTokens: s.MaxTokens, IgnoreEOS: s.IgnoreEOS,
 		Temperature: s.Temperature, TopP: s.TopP, Stop: s.Stop,
 		Seed: s.Seed, Stream: s.Stream, TokenIDs: w.Script.Facts.Arena != nil, Extra: s.Extra,
@@ -240,7 +240,7 @@ func (w *Workload) body(s rundir.Sampling, before []openai.Message, text string,
 func (w *Workload) TakesSalt() bool {
 	fields := w.fields
 	if fields == nil {
-		fields = w.vendor.Fields(w.Sampling.Endpoint)
+		fields = w.vendor.Fields(openai.Endpoint(w.Sampling.Endpoint))
 	}
 	return slices.Contains(fields, openai.FieldCacheSalt)
 }

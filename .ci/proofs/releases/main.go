@@ -4,7 +4,7 @@
 //
 // It prints names that are read here and gone from the newest release, and new names that are neither read nor listed in
 // names.tsv. Its exit code is 1 if a name in names.tsv that is read went away, or a new name came. With --write it writes
-// names.tsv. Only the files with names are downloaded, by ranges of the wheel.
+// names.tsv. A name that is not read needs a reason in unread.tsv. Only the files with names are downloaded, by ranges of the wheel.
 package main
 
 import (
@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -65,6 +66,13 @@ func run(file, vocabulary string, write bool) error {
 			return fmt.Errorf("%s: no name was found in the newest release, so the search is wrong", p.name)
 		}
 		p.compare(read, written, after)
+	}
+	reasons, err := readReasons(filepath.Join(filepath.Dir(file), "unread.tsv"))
+	if err != nil {
+		return err
+	}
+	if err := reasons.judge(after); err != nil {
+		return err
 	}
 	if write {
 		return writeTable(file, versions, after)

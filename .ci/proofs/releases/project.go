@@ -26,10 +26,11 @@ func projects() []project {
 	return []project{
 		{"vllm", []string{"vllm"}, python, regexp.MustCompile(`["']vllm:([a-z0-9_]+)["']`), []string{"vllm:"}},
 		{"sglang", []string{"sglang"}, python, regexp.MustCompile(`["']sglang:([a-z0-9_]+)["']`), []string{"sglang:"}},
-		{"lmcache", []string{"lmcache"}, python, regexp.MustCompile(`["'](?:lmcache:|lmcache_mp\.)([a-z0-9_.]+)["']`), []string{"lmcache:"}},
+		{"lmcache", []string{"lmcache"}, python, regexp.MustCompile(`["'](?:lmcache:|lmcache_mp\.)([a-z0-9_.]+)["']`), []string{"lmcache:", "lmcache_mp_"}},
 		{"dynamo", []string{"ai-dynamo-runtime"}, regexp.MustCompile(`prometheus_names\.py$`), regexp.MustCompile(`(?m)^    [A-Z0-9_]+ = "([a-z0-9_]+)"`),
 			[]string{"dynamo_frontend_", "dynamo_component_router_", "dynamo_component_kvstats_", "dynamo_component_", "kvbm_"}},
 		{"nixl", []string{"nixl-cu13"}, regexp.MustCompile(`libtelemetry[a-z_]*\.so$`), regexp.MustCompile(`\x00(agent_[a-z0-9_]+)\x00`), []string{""}},
+		// Of master_total_capacity_bytes, which is on the recorded page, the compiler keeps pieces only.
 		{"mooncake", []string{"mooncake-transfer-engine"}, regexp.MustCompile(`mooncake_master$`), regexp.MustCompile(`\x00((?:master|file_cache|mem_cache)_[a-z0-9_]+)\x00`), []string{""}},
 	}
 }
@@ -55,11 +56,17 @@ func (p project) bare(full string) string {
 	for _, prefix := range p.prefixes {
 		if rest, found := strings.CutPrefix(full, prefix); found {
 			full = rest
+			if prefix == "lmcache_mp_" {
+				full = unit.ReplaceAllString(ending.ReplaceAllString(full, ""), "")
+			}
 			break
 		}
 	}
 	return ending.ReplaceAllString(full, "")
 }
+
+// unit is the ending that OpenTelemetry adds to the names on the page of LMCache's server.
+var unit = regexp.MustCompile(`_(tokens|chunks|requests)$`)
 
 var ending = regexp.MustCompile(`(_total|_sum|_count|_bucket)$`)
 
@@ -96,4 +103,4 @@ func namesRead(exporter string) ([]string, error) {
 }
 
 // series matches a whole name of a series; prefixes and labels do not match.
-var series = regexp.MustCompile(`^(vllm:|sglang:|lmcache:|dynamo_(frontend|component)_|kvbm_|agent_|master_)[a-z0-9_]*[a-z0-9]$`)
+var series = regexp.MustCompile(`^(vllm:|sglang:|lmcache:|lmcache_mp_|dynamo_(frontend|component)_|kvbm_|agent_|master_)[a-z0-9_]*[a-z0-9]$`)

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
+	"github.com/umascope/umascope/exporter/engine/dynamo"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -69,7 +70,7 @@ func (s *stage) blocks(t *testing.T, op, from, to string) int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, route := range metric.KVBMRoutes() {
+	for _, route := range dynamo.KVBMRoutes() {
 		if family := families[route.Blocks]; family != nil && route.Op == op && route.From == from && route.To == to {
 			return int64(family.GetMetric()[0].GetCounter().GetValue())
 		}

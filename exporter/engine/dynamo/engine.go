@@ -26,6 +26,8 @@ func Engine() spec.Engine {
 			Cache: &spec.CacheCounters{
 				Prompt: InputTokensSum, Begun: InputTokensCount, Found: []string{CachedTokensSum}, Ended: CachedTokensCount,
 			},
+			TransferPrefixes: []string{"kvbm_", "dynamo_kvbm_"},
+
 			ContextGauge: ModelContext, BlockGauge: ModelBlockSize,
 			Sizes: []string{ModelBlocks, ModelBlockSize, WorkerRegistered}, Size: size,
 		},

@@ -34,3 +34,34 @@ const (
 	Generate          = "generate"
 	ModelContext      = "dynamo_frontend_model_context_length"
 )
+
+// Names on the page of the KV block manager. Those of version 1 are recorded from 1.4.2; they have no labels, and the counters no
+// _total. Version 2, from its observability crate, has them too and adds its own; no release up to 1.6.1 has it.
+const (
+	KVBMMatchedTokens       = "kvbm_matched_tokens"
+	KVBMOffloadBytesObject  = "kvbm_offload_bytes_object"
+	KVBMOnboardBytesObject  = "kvbm_onboard_bytes_object"
+	KVBMHostHitRate         = "kvbm_host_cache_hit_rate"
+	KVBMDiskHitRate         = "kvbm_disk_cache_hit_rate"
+	KVBMObjectHitRate       = "kvbm_object_cache_hit_rate"
+	KVBMObjectReadFailures  = "kvbm_object_read_failures"
+	KVBMObjectWriteFailures = "kvbm_object_write_failures"
+	KVBMOffloadBlocksD2H    = "kvbm_offload_blocks_d2h"
+	KVBMOffloadBlocksH2D    = "kvbm_offload_blocks_h2d"
+	KVBMOffloadBlocksD2D    = "kvbm_offload_blocks_d2d"
+	KVBMOffloadBlocksD2O    = "kvbm_offload_blocks_d2o"
+	KVBMOnboardBlocksH2D    = "kvbm_onboard_blocks_h2d"
+	KVBMOnboardBlocksD2D    = "kvbm_onboard_blocks_d2d"
+	KVBMOnboardBlocksO2D    = "kvbm_onboard_blocks_o2d"
+	KVBMOnboardBlocksD2H    = "kvbm_onboard_blocks_d2h" // this and the following of version 2
+	KVBMInflightOnboards    = "kvbm_inflight_onboard_hashes"
+	KVBMTransferDuration    = "kvbm_transfer_duration_seconds" // by operation, route, outcome
+	KVBMTransferFailures    = "kvbm_transfer_failures_total"   // by operation, route, reason
+	KVBMTransferInflight    = "kvbm_transfer_inflight"         // by operation
+	KVBMHitBlocks           = "kvbm_cache_blocks_hit_total"    // by tier
+	LabelKVBMOperation      = "operation"
+	LabelKVBMRoute          = "route"
+	LabelKVBMOutcome        = "outcome"
+	LabelKVBMReason         = "reason"
+	LabelKVBMTier           = "tier"
+)

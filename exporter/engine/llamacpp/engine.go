@@ -28,7 +28,13 @@ func Engine() spec.Engine {
 		CommandLine: commandLine(),
 		Sizing:      &spec.Sizing{Version: "0.5.0", Grant: grant},
 		Log:         log(), LogNeeds: "-lv 4",
-		Request:   &spec.Request{Plain: true},
+		Request: &spec.Request{Plain: true},
+		// {"timings":{"cache_n":4,"prompt_n":5,"draft_n":16,"draft_n_accepted":14}}; the last two only if something was drafted.
+		Answer: []spec.AnswerCount{
+			{Of: spec.AnsweredCached, Path: []string{"timings", "cache_n"}},
+			{Of: spec.AnsweredDrafted, Path: []string{"timings", "draft_n"}},
+			{Of: spec.AnsweredAccepted, Path: []string{"timings", "draft_n_accepted"}},
+		},
 		Tokenizer: &spec.Tokenizer{Path: "/tokenize", Text: "content", Fixed: map[string]any{"add_special": false}},
 		Context:   &spec.Context{Path: PropertiesPath, Read: slotContext},
 		Settings:  spec.Settings{Paths: []string{PropertiesPath}, Members: []string{"build_info", "total_slots"}},

@@ -10,14 +10,23 @@ func Engine() spec.Engine {
 		Name: "lmcache", Title: "LMCache",
 		Metrics: spec.Metrics{
 			Bytes: spec.BytesAlways,
-			Forms: []spec.Form{{Prefix: Prefix, Labels: labels(), Read: read}},
+			Forms: []spec.Form{
+				{Prefix: Prefix, Labels: labels(), Read: read},
+				{Prefix: ServerPrefix, Labels: serverLabels(), Read: readServer},
+			},
 		},
+		Identity:    spec.Identity{Title: "LMCache", About: &spec.About{Path: spec.VersionPath, Read: readVersion}},
 		CommandLine: commandLine(),
 		Programs:    []spec.Program{{Command: "lmcache", Verb: "server", Flag: "--http-port", Port: 8080}}, // 0.5.6
 	}
 }
 
-// labels are the labels of the page.
+// serverLabels are the labels of the page of the server.
+func serverLabels() spec.Labels {
+	return spec.Labels{Replica: []string{LabelL1Tag}, Others: []string{spec.LabelModelName, LabelCacheSalt, LabelBackend, LabelL2Name}}
+}
+
+// labels are the labels of the page of a process.
 func labels() spec.Labels {
 	return spec.Labels{Replica: []string{"worker_id"}, Others: []string{spec.LabelModelName}}
 }

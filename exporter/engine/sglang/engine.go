@@ -27,6 +27,7 @@ func Engine() spec.Engine {
 			Both:   []string{spec.IgnoreEOS, spec.MinTokens, spec.ContinuousUsage, spec.ReturnTokenIDs, spec.CacheSalt},
 			Newer:  []string{"return_cached_tokens_details", "return_spec_tokens_details"},
 		},
+		Answer: answer(),
 		// sglang/srt/entrypoints/http_server.py of 0.5.23.
 		Reset:        &spec.Reset{Path: "/flush_cache", Without: "a gateway before SGLang may not pass it on"},
 		Tokenizer:    &spec.Tokenizer{Path: "/tokenize", Text: "prompt", Fixed: map[string]any{"add_special_tokens": false}},

@@ -11,10 +11,12 @@ type Model struct {
 	StatePools []StatePool
 	// MemoryShare is the share of the memory that the engine was told to take, in its own terms.
 	MemoryShare *float64
-	// TierBytes are the bytes of KV cache in tiers other than the GPU.
-	TierBytes []TierValue
+	// TierBytes are the bytes of KV cache in tiers other than the GPU, TierCapacityBytes the sizes of such tiers.
+	TierBytes, TierCapacityBytes []TierValue
 	// TierUsedTokens and TierCapacityTokens are the tokens in such tiers, and their capacity.
 	TierUsedTokens, TierCapacityTokens []TierValue
+	// TierDirectIO is 1 for a tier in files that bypasses the page cache, 0 for one that goes through it.
+	TierDirectIO []TierValue
 	// Moved are the KV cache that the engine itself copied between tiers.
 	Moved []Move
 	// EvictedTokens are the tokens whose KV cache left the GPU to make room.

@@ -19,7 +19,9 @@ type Engine struct {
 	Programs    []Program
 	CommandLine CommandLine
 	// Request is nil for an engine that requests are not fitted to: its fields are those of any server.
-	Request   *Request
+	Request *Request
+	// Answer are the counts in its answers beside OpenAI's.
+	Answer    []AnswerCount
 	Reset     *Reset
 	Tokenizer *Tokenizer
 	Context   *Context
@@ -53,6 +55,8 @@ type Metrics struct {
 	Enable string
 	// Draining is the path where the engine hands out its latest statistics, nil for most.
 	Draining *Draining
+	// TransferPrefixes begin the names on further pages, of what moves its KV cache. The collector of KV block managers reads them.
+	TransferPrefixes []string
 	// Around is set for an engine that passes on the series of another one.
 	Around *Around
 	// KeptIsFree is set if blocks that are kept for reuse only count as free in the share of the KV cache in use.
@@ -181,6 +185,15 @@ func (all Engines) Find(name string) (Engine, bool) {
 		return Engine{}, false
 	}
 	return all[i], true
+}
+
+// TransferPrefixes are the prefixes of the series of all KV block managers and transfer layers, in the order of the engines.
+func (all Engines) TransferPrefixes() []string {
+	var prefixes []string
+	for _, e := range all {
+		prefixes = append(prefixes, e.Metrics.TransferPrefixes...)
+	}
+	return prefixes
 }
 
 // PagePrefixes are the prefixes of the series of all engines. Those of an engine that passes on the series of another one

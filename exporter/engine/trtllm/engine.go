@@ -40,6 +40,11 @@ func Engine() spec.Engine {
 			ChatCap: spec.MaxCompletionTokens,
 			Both:    []string{spec.IgnoreEOS, spec.MinTokens, spec.ContinuousUsage}, Chat: []string{spec.CacheSalt},
 		},
+		// Streams of some releases have it in a choice, others in usage.
+		Answer: []spec.AnswerCount{
+			{Of: spec.AnsweredPerStep, Path: []string{spec.AnswerChoices, "avg_decoded_tokens_per_iter"}},
+			{Of: spec.AnsweredPerStep, Path: []string{spec.AnswerUsage, "avg_decoded_tokens_per_iter"}},
+		},
 		Wording: spec.Wording{
 			TooLong: []string{
 				"The sum of prompt length (9351.0), query length (0) should not exceed max_num_tokens (8192)",

@@ -17,14 +17,24 @@ func cacheTokens(labels map[string]string) (tokens *float64, unknown string) {
 	if own := spec.LabelNumber(labels, LabelTokens); own != nil {
 		return own, ""
 	}
-	blocks, size := spec.LabelNumber(labels, LabelBlocks), spec.LabelNumber(labels, LabelBlockSize)
+	each, unknown := blockTokens(labels)
+	return spec.Product(spec.LabelNumber(labels, LabelBlocks), each), unknown
+}
+
+// blockTokens returns the tokens of a block. It is nil where the labels give neither blocks nor their size; unknown is the
+// reason if a block may hold another number of tokens.
+func blockTokens(labels map[string]string) (tokens *float64, unknown string) {
+	blocks, size, own := spec.LabelNumber(labels, LabelBlocks), spec.LabelNumber(labels, LabelBlockSize), spec.LabelNumber(labels, LabelTokens)
 	if blocks == nil || size == nil {
 		return nil, ""
 	}
 	if unknown = blockTokensUnknown(labels); unknown != "" {
 		return nil, unknown
 	}
-	return new(*blocks * *size), ""
+	if own != nil && *own != *blocks**size {
+		return nil, "the labels have " + labels[LabelTokens] + " tokens for " + labels[LabelBlocks] + " blocks of " + labels[LabelBlockSize]
+	}
+	return size, ""
 }
 
 // blockTokensUnknown returns why a block may hold another number of tokens than block_size, "" if it holds that many.

@@ -20,6 +20,9 @@ const (
 	LoadedBytes             = "vllm:kv_offload_load_bytes_total"
 	TierReadBytes           = "vllm:kv_offload_tiering_read_bytes_total" // these two by tier below the host's
 	TierWrittenBytes        = "vllm:kv_offload_tiering_write_bytes_total"
+	OffloadInfo             = "vllm:kv_offload_config_info" // 0.33, its labels are its values, one series for each tier
+	SimpleOffloadInfo       = "vllm:simple_kv_offload_info" // its labels are its values
+	SimpleLoadedBlocks      = "vllm:simple_kv_offload_load_blocks_total"
 	Preemptions             = "vllm:num_preemptions_total"
 	Drafts                  = "vllm:spec_decode_num_drafts_total" // these four with speculative decoding only
 	DraftTokens             = "vllm:spec_decode_num_draft_tokens_total"
@@ -42,6 +45,10 @@ const (
 	LabelTokenSource        = "source"
 	LabelTier               = "tier" // 0:primary, 1:fs, 2:obj
 	LabelPosition           = "position"
+	LabelBackend            = "backend"                 // cpu or disk
+	LabelPageCache          = "page_cache"              // true or false; always false with the backend cpu
+	LabelHostBytes          = "cpu_kv_cache_size_bytes" // empty on the series of other tiers
+	LabelPoolBlocks         = "capacity_blocks"         // as large as blocks of the GPU
 	LabelTransfer           = "transfer_type"
 	TransferStore           = "GPU_to_CPU"
 	TransferLoad            = "CPU_to_GPU" // of LabelTransfer: what comes back, from files too

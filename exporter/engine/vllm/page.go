@@ -1,6 +1,7 @@
 package vllm
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,13 +15,18 @@ func read(all spec.View) []spec.Model {
 	usage := metric.VLLMKVCacheUsagePerc.Def().Name
 	prompt := metric.VLLMPromptTokensTotal.Def().Name
 	return spec.PerModel(all, spec.LabelModelName, []string{running, usage, GPUUsage, prompt}, func(v spec.View) spec.Model {
+		simple := readSimpleOffload(v)
 		return spec.Model{
 			Pool:         pool(v, usage),
 			MemoryShare:  share(v.Whole()),
 			PrefixTokens: lookups(v),
 			Preemptions:  v.Counter(Preemptions),
 			Speculation:  speculation(v),
-			Moved:        moved(v),
+			Moved:        append(moved(v), simple.moved...),
+			TierDirectIO: simple.directIO,
+
+			TierCapacityTokens: simple.capacity,
+			TierCapacityBytes:  hostCapacity(v.Whole()),
 			Requests: spec.Counts(map[string]*float64{
 				metric.RequestsRunning: v.Gauge(running), metric.RequestsWaiting: v.Gauge(metric.VLLMNumRequestsWaiting.Def().Name),
 			}),
@@ -154,6 +160,27 @@ func moved(v spec.View) []spec.Move {
 			spec.Move{From: below.tier, To: metric.TierHost, Bytes: ofKind(v, TierReadBytes, below.kind)})
 	}
 	return spec.Moves(moves...)
+}
+
+// hostCapacity is the size of the host's tier of the engine's own offloading, of all replicas. The page has no use of it:
+// kv_offload_cpu_cache_usage_perc is the share that copies hold at the moment.
+func hostCapacity(all spec.View) []spec.TierValue {
+	bytes := 0.0
+	for _, replica := range all.Replicas(OffloadInfo) {
+		sizes := slices.DeleteFunc(spec.LabelValues(replica.Series(OffloadInfo), LabelHostBytes), func(text string) bool { return text == "" })
+		if len(sizes) != 1 {
+			return nil
+		}
+		size := spec.LabelNumber(map[string]string{LabelHostBytes: sizes[0]}, LabelHostBytes)
+		if size == nil {
+			return nil
+		}
+		bytes += *size
+	}
+	if bytes == 0 {
+		return nil
+	}
+	return []spec.TierValue{{Tier: metric.TierHost, Value: bytes}}
 }
 
 // ofKind adds up the tiers of a kind, by the end of their label; nil if there is none.
