@@ -39,7 +39,7 @@ var mayImport = map[string][]string{
 	"loadgen/arena":             {},
 	"loadgen/enginelog":         {"exporter/engine/spec"},
 	"loadgen/evidence":          {},
-	"loadgen/openai":            {"exporter/engine/spec"},
+	"loadgen/openai":            {},
 	"loadgen/render":            {"exporter/ledger"},
 	"loadgen/roofline":          {},
 	"loadgen/runfile":           {},

@@ -147,7 +147,7 @@ func TestAMadeUpEngineIsOneValueInTheList(t *testing.T) {
 		if err != nil || !strings.Contains(string(body), `"ignore_eos":true`) || strings.Contains(string(body), "min_tokens") {
 			t.Errorf("%s, %v", body, err)
 		}
-		client, err := openai.New(openai.Options{BaseURL: url, Counts: engines.AnswerCounts()})
+		client, err := openai.New(openai.Options{BaseURL: url, Counts: server.CountsOf(engines)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -137,7 +137,7 @@ func (s *explanations) next(ctx context.Context) (explanation, error) {
 	if s.running != nil {
 		x, err := s.running.explanation(ctx)
 		if err == nil {
-			x.know(s.line.known)
+			x.setKnown(s.line.known)
 			return x, nil
 		}
 		if s.line.explicitURL || ctx.Err() != nil {

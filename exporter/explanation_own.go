@@ -66,12 +66,12 @@ func (e *Exporter) explained(scrape *collector.Scrape) explanation {
 		now = time.Now()
 	}
 	x.Own = ownProcesses(e.proc, now)
-	x.know(e.settings.Options.Sources.Known)
+	x.setKnown(e.settings.Options.Sources.Known)
 	return x
 }
 
-// know sets the engines that notes name. An explanation of a running exporter comes without them.
-func (x *explanation) know(engines spec.Engines) {
+// setKnown sets the engines that notes name. An explanation of a running exporter comes without them.
+func (x *explanation) setKnown(engines spec.Engines) {
 	if x.Memory != nil {
 		x.Memory.known = engines
 	}

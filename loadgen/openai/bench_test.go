@@ -11,8 +11,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/umascope/umascope/exporter/engine/supported"
 )
 
 const eventsPerStream = 100
@@ -144,7 +142,7 @@ func BenchmarkEventInMemory(b *testing.B) {
 	pieces := answerPieces()
 	for i, name := range []string{"bare", "reading", "all"} {
 		b.Run(name, func(b *testing.B) {
-			c, err := New(Options{BaseURL: "http://tape.test", Connections: 1, Counts: supported.Engines().AnswerCounts(), Dial: func(context.Context, string, string) (net.Conn, error) {
+			c, err := New(Options{BaseURL: "http://tape.test", Connections: 1, Counts: knownCounts(), Dial: func(context.Context, string, string) (net.Conn, error) {
 				return newTape(pieces), nil
 			}})
 			if err != nil {
@@ -168,7 +166,7 @@ func TestHotPathAllocatesNothingPerEvent(t *testing.T) {
 	if got := testing.AllocsPerRun(100, func() { classify(data) }); got != 0 {
 		t.Errorf("classify: %v allocations", got)
 	}
-	k := chunk{beside: besideOf(supported.Engines().AnswerCounts())}
+	k := chunk{extras: knownExtras(t)}
 	k.decode(data)
 	if got := testing.AllocsPerRun(100, func() { k.decode(data) }); got != 0 {
 		t.Errorf("decode: %v allocations", got)

@@ -3,7 +3,7 @@ package openai
 // chunk is one JSON object of an answer: an event of a stream or a whole body. The byte slices
 // point into the event or into buffers that the next decode reuses.
 type chunk struct {
-	beside                 *beside // of the known engines
+	extras                 *extras // of the known engines
 	id, model, fingerprint []byte  // raw strings
 	choices                int
 	role                   bool
@@ -45,7 +45,7 @@ func (k *chunk) failed() bool {
 //
 //	{"id":"c-1","model":"m","choices":[{"index":0,"delta":{"content":" a"},"finish_reason":null}],"usage":null}
 func (k *chunk) decode(data []byte) bool {
-	*k = chunk{beside: k.beside, reasoning: k.reasoning[:0], text: k.text[:0], tools: k.tools[:0], other: k.other[:0], unknown: k.unknown[:0]}
+	*k = chunk{extras: k.extras, reasoning: k.reasoning[:0], text: k.text[:0], tools: k.tools[:0], other: k.other[:0], unknown: k.unknown[:0]}
 	c := cursor{data: data}
 	c.enter('{')
 	for name, ok := c.key(); ok; name, ok = c.key() {
@@ -77,7 +77,7 @@ func (k *chunk) member(c *cursor, name []byte) {
 	case "detail":
 		k.detail = presentError(c)
 	default:
-		k.decodeBeside(c, k.beside.inAnswer(name))
+		k.decodeExtra(c, k.extras.inAnswer(name))
 	}
 }
 
@@ -135,8 +135,8 @@ func (k *chunk) decodeChoice(c *cursor) {
 		case "logprobs":
 			logged = loggedTokens(c)
 		default:
-			if known := k.beside.inChoice(name); known != nil {
-				k.decodeBeside(c, known)
+			if known := k.extras.inChoice(name); known != nil {
+				k.decodeExtra(c, known)
 			} else {
 				aside.decode(c, "choice.", name)
 			}

@@ -11,8 +11,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/umascope/umascope/exporter/engine/spec"
 )
 
 // Limits on what a server may send.
@@ -46,8 +44,8 @@ type Options struct {
 	FirstTokenTimeout time.Duration // to the first payload; without stream, to the end of the body
 	ChunkTimeout      time.Duration // from one payload to the next, and from the last to the end of the body
 
-	// Counts are the counts in answers beside OpenAI's, of the engines that are known.
-	Counts []spec.AnswerCount
+	// Counts are the counts in answers in addition to OpenAI's, of the engines that are known.
+	Counts []AnswerCount
 
 	// Dial opens connections, as net.Dialer.DialContext does; nil is the machine's network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -72,7 +70,7 @@ type Client struct {
 	stamps  stampsSeen
 	drains  *drains
 
-	beside            *beside
+	extras            *extras
 	maxEvent, maxBody int // bytes
 	maxEvents         int
 }
@@ -88,9 +86,12 @@ func New(o Options) (*Client, error) {
 	}
 	c := &Client{
 		base: base.String(), options: o, transport: o.Transport,
-		drains: newDrains(o), beside: besideOf(o.Counts), maxEvent: maxEventBytes, maxBody: maxBodyBytes, maxEvents: MaxEvents,
+		drains: newDrains(o), maxEvent: maxEventBytes, maxBody: maxBodyBytes, maxEvents: MaxEvents,
 	}
 	if err := c.setHeader(o); err != nil {
+		return nil, err
+	}
+	if c.extras, err = extrasOf(o.Counts); err != nil {
 		return nil, err
 	}
 	if c.transport == nil {

@@ -10,8 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/tmaxmax/go-sse"
-
-	"github.com/umascope/umascope/exporter/engine/supported"
 )
 
 // seedStreams are whole bodies, usual and unusual.
@@ -196,7 +194,7 @@ func FuzzClassifyNeverMissesPayload(f *testing.F) {
 		if isDone := string(bytes.Trim(data, " \t")) == doneMarker; isDone != (got == classDone) {
 			t.Errorf("%q: class %d", data, got)
 		}
-		k := chunk{beside: besideOf(supported.Engines().AnswerCounts())}
+		k := chunk{extras: knownExtras(t)}
 		if k.decode(data) && k.payload() && got != classPayload {
 			t.Errorf("%q carries payload, class %d", data, got)
 		}

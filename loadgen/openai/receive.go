@@ -183,7 +183,7 @@ func (c *Client) takeReception() *reception {
 		return r
 	}
 	r := new(reception)
-	r.answer.chunk.beside = c.beside
+	r.answer.chunk.extras = c.extras
 	return r
 }
 

@@ -12,8 +12,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/umascope/umascope/exporter/engine/supported"
 )
 
 // since returns a clock that starts now; under synctest it is exact.
@@ -24,7 +22,7 @@ func newTestClient(t *testing.T, o Options, dial func(context.Context, string, s
 	if o.BaseURL == "" {
 		o.BaseURL = "http://engine.test"
 	}
-	o.Dial, o.Counts = dial, supported.Engines().AnswerCounts()
+	o.Dial, o.Counts = dial, knownCounts()
 	c, err := New(o)
 	if err != nil {
 		t.Fatal(err)

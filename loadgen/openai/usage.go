@@ -116,7 +116,7 @@ func (k *chunk) decodeUsage(c *cursor) {
 		case "reasoning_tokens":
 			thoughts = tokenCount(c)
 		default:
-			k.decodeBeside(c, k.beside.inUsage(name))
+			k.decodeExtra(c, k.extras.inUsage(name))
 		}
 	})
 	u.cached, u.reasoning = hits.later(u.cached), thoughts.later(u.reasoning)

@@ -150,7 +150,7 @@ func (s *subject) clientOptions(l Load, limits summary.Limits) openai.Options {
 	}
 	return openai.Options{
 		BaseURL: s.target.URL, Header: s.target.RequestHeader(), APIKey: s.served.Key, CAFile: s.target.CAFile, Dial: s.target.Dial,
-		Counts:      s.target.Known.AnswerCounts(),
+		Counts:      server.CountsOf(s.target.Known),
 		Connections: connections, RequestTimeout: l.RequestTimeout,
 		FirstTokenTimeout: l.FirstTokenTimeout, ChunkTimeout: l.ChunkTimeout,
 	}

@@ -39,7 +39,7 @@ type prober struct {
 // before it begins.
 func newProber(t Target, key string, base openai.Params) (*prober, error) {
 	options := openai.Options{
-		BaseURL: t.URL, Header: t.RequestHeader(), APIKey: key, CAFile: t.CAFile, Dial: t.Dial, Counts: t.Known.AnswerCounts(), Connections: 1,
+		BaseURL: t.URL, Header: t.RequestHeader(), APIKey: key, CAFile: t.CAFile, Dial: t.Dial, Counts: CountsOf(t.Known), Connections: 1,
 		RequestTimeout: within(slowestCheck, t.RequestTimeout),
 	}
 	buffered, err := openai.New(options)

@@ -90,6 +90,15 @@ func EngineNames(known spec.Engines) []string {
 	return append(names, openai.EngineOpenAI)
 }
 
+// CountsOf returns the counts in answers that engines write in addition to OpenAI's.
+func CountsOf(known spec.Engines) []openai.AnswerCount {
+	var counts []openai.AnswerCount
+	for _, count := range known.AnswerCounts() {
+		counts = append(counts, openai.AnswerCount{Of: openai.Counted(count.Of), Path: count.Path})
+	}
+	return counts
+}
+
 // VendorOf returns what the requests to an engine have of their own.
 func VendorOf(known spec.Engines, engine string) openai.Vendor {
 	e, _ := known.Find(engine)

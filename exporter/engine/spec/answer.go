@@ -1,19 +1,19 @@
 package spec
 
-// Answered is what a number in an answer counts, beside OpenAI's own.
-type Answered int
+// Answered is what a number in an answer counts, in addition to OpenAI's own.
+type Answered string
 
 // The counts, of prompt tokens found in a cache, all of them or by tier, and of speculative decoding: tokens drafted and accepted,
 // drafts verified, and tokens decoded in one step.
 const (
-	AnsweredCached Answered = iota + 1
-	AnsweredCachedDevice
-	AnsweredCachedHost
-	AnsweredCachedStorage
-	AnsweredDrafted
-	AnsweredAccepted
-	AnsweredDrafts
-	AnsweredPerStep
+	AnsweredCached        Answered = "cached"
+	AnsweredCachedDevice  Answered = "cached on the device"
+	AnsweredCachedHost    Answered = "cached on the host"
+	AnsweredCachedStorage Answered = "cached in storage"
+	AnsweredDrafted       Answered = "drafted"
+	AnsweredAccepted      Answered = "accepted"
+	AnsweredDrafts        Answered = "drafts"
+	AnsweredPerStep       Answered = "per step"
 )
 
 // Members of OpenAI to which engines add: a path that begins with one goes on in each choice, or in usage.

@@ -20,7 +20,7 @@ type Engine struct {
 	CommandLine CommandLine
 	// Request is nil for an engine that requests are not fitted to: its fields are those of any server.
 	Request *Request
-	// Answer are the counts in its answers beside OpenAI's.
+	// Answer are the counts in its answers in addition to OpenAI's.
 	Answer    []AnswerCount
 	Reset     *Reset
 	Tokenizer *Tokenizer

@@ -7,14 +7,33 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/umascope/umascope/exporter/engine/spec"
+	"github.com/umascope/umascope/exporter/engine/supported"
 )
 
-// FuzzCountsBesideOpenAIsAreFoundAtTheirPath puts a number at a path that no object of OpenAI has, in the answer, a choice or usage.
-func FuzzCountsBesideOpenAIsAreFoundAtTheirPath(f *testing.F) {
+// knownCounts are the counts of the known engines.
+func knownCounts() []AnswerCount {
+	var all []AnswerCount
+	for _, count := range supported.Engines().AnswerCounts() {
+		all = append(all, AnswerCount{Counted(count.Of), count.Path})
+	}
+	return all
+}
+
+// knownExtras fails if an engine has a count of another kind.
+func knownExtras(t *testing.T) *extras {
+	t.Helper()
+	tree, err := extrasOf(knownCounts())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+// FuzzCountsOfEnginesAreFoundAtTheirPath puts a number at a path that no object of OpenAI has, in the answer, a choice or usage.
+func FuzzCountsOfEnginesAreFoundAtTheirPath(f *testing.F) {
 	f.Add("", "a/b", uint16(4))
-	f.Add(spec.AnswerUsage, "a", uint16(0))
-	f.Add(spec.AnswerChoices, "a/a/a/a", uint16(9))
+	f.Add("usage", "a", uint16(0))
+	f.Add("choices", "a/a/a/a", uint16(9))
 	f.Fuzz(func(t *testing.T, top, joined string, number uint16) {
 		var path []string
 		for _, name := range strings.Split(joined, "/")[:min(4, strings.Count(joined, "/")+1)] {
@@ -27,12 +46,16 @@ func FuzzCountsBesideOpenAIsAreFoundAtTheirPath(f *testing.F) {
 			text = fmt.Sprintf(`{"other":[{}],%q:%s}`, name, text)
 		}
 		switch top {
-		case spec.AnswerChoices:
+		case "choices":
 			path, other, text = slices.Insert(path, 0, top), slices.Insert(other, 0, top), fmt.Sprintf(`{%q:[%s]}`, top, text)
-		case spec.AnswerUsage:
+		case "usage":
 			path, other, text = slices.Insert(path, 0, top), slices.Insert(other, 0, top), fmt.Sprintf(`{%q:%s}`, top, text)
 		}
-		k := chunk{beside: besideOf([]spec.AnswerCount{{Of: spec.AnsweredDrafts, Path: path}, {Of: spec.AnsweredCached, Path: other}})}
+		tree, err := extrasOf([]AnswerCount{{Of: CountedDrafts, Path: path}, {Of: CountedCached, Path: other}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := chunk{extras: tree}
 		if !k.decode([]byte(text)) || k.extra.drafts != (count{int(number), true}) || k.extra.cached.known {
 			t.Errorf("%s: %+v", text, k.extra)
 		}
