@@ -106,16 +106,21 @@ type explanations struct {
 	note    string           // why none is asked
 
 	own     *Exporter // nil until it is needed
-	release func() error
+	release func() error // nil if there is nothing to release
 }
 
 // close releases the host, if it was read.
-func (s *explanations) close() error { return s.release() }
+func (s *explanations) close() error {
+	if s.release == nil {
+		return nil
+	}
+	return s.release()
+}
 
 // explanations chooses where the figures come from. Flags of the host are those of this program, and a running exporter
 // has its own.
 func (l *commandLine) explanations() (*explanations, error) {
-	s := &explanations{line: l, release: func() error { return nil }}
+	s := &explanations{line: l}
 	flags, err := l.givenHostFlags()
 	if err != nil {
 		return nil, err
