@@ -105,7 +105,7 @@ type explanations struct {
 	running *runningExporter // nil if none is asked
 	note    string           // why none is asked
 
-	own     *Exporter // nil until it is needed
+	own     *Exporter    // nil until it is needed
 	release func() error // nil if there is nothing to release
 }
 
