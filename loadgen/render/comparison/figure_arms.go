@@ -52,7 +52,7 @@ func boxes(c compare.Comparison, s compare.Stratum, k key) render.Figure {
 		frame := render.NewFrame(width, height, render.CategoryAxis(c.By, present), y, f.Title+": "+f.Caption)
 		band.draw(frame)
 		for i, arm := range present {
-			class, form := ArmClass(c, arm)
+			class, form := armClass(c, arm)
 			drawBox(frame, class, float64(i), values(groups[arm]))
 			drawMean(frame, class, float64(i)+.3, groups[arm], unit)
 			drawRuns(frame, class, form, float64(i), groups[arm], flagged, unit)

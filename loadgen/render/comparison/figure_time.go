@@ -42,11 +42,11 @@ func overTime(c compare.Comparison, s compare.Stratum, k key) render.Figure {
 			frame.Phases(blocks)
 		}
 		for _, arm := range c.Arms {
-			class, _ := ArmClass(c, arm)
+			class, _ := armClass(c, arm)
 			drawThread(frame, class, arm, all)
 		}
 		for i, p := range all {
-			class, form := ArmClass(c, p.arm)
+			class, form := armClass(c, p.arm)
 			at, y := frame.PX(float64(i+1)), frame.PY(p.value)
 			if flagged[p.run.Run] {
 				frame.Add(render.Shape{Kind: "dot", Class: "ring", X: at, Y: y, W: 6.5})
