@@ -47,11 +47,7 @@ func overTime(c compare.Comparison, s compare.Stratum, k key) render.Figure {
 		}
 		for i, p := range all {
 			class, form := armClass(c, p.arm)
-			at, y := frame.PX(float64(i+1)), frame.PY(p.value)
-			if flagged[p.run.Run] {
-				frame.Add(render.Shape{Kind: "dot", Class: "ring", X: at, Y: y, W: 6.5})
-			}
-			frame.Mark(form, class+" run", at, y, p.text(unit))
+			drawRun(frame, class, form, frame.PX(float64(i+1)), p, flagged, unit)
 		}
 		return frame.Drawing
 	})
