@@ -74,7 +74,7 @@ var mayImport = map[string][]string{
 	"cmd/webserver":             {}, // ground floor, too: all programs serve their pages alike
 	"cmd/internal/memnet":       {}, // a network, for whatever is served on it
 	"cmd/uma-gen":               {"alerts", "cmd/terminal", "cmd/webserver", "dashboards", "dashboards/grafana", "exporter/ledger", "exporter/metric", "exporter/metric/expr"},
-	"cmd/internal/demo":         {"alerts", "cmd/terminal", "cmd/webserver", "exporter", "exporter/collector", "exporter/engine", "exporter/metric", "exporter/sim", "loadgen/compare", "loadgen/evidence", "loadgen/figure", "loadgen/format", "loadgen/promexport", "loadgen/render", "loadgen/render/comparison", "loadgen/render/report", "loadgen/rundir", "loadgen/sim", "loadgen/summary"},
+	"cmd/internal/demo":         {"alerts", "cmd/terminal", "cmd/webserver", "exporter", "exporter/collector", "exporter/engine", "exporter/metric", "exporter/sim", "loadgen/compare", "loadgen/evidence", "loadgen/figure", "loadgen/promexport", "loadgen/render", "loadgen/render/comparison", "loadgen/rundir", "loadgen/sim", "loadgen/summary"},
 	"cmd/internal/view":         {"alerts", "cmd/internal/memnet", "cmd/terminal", "cmd/webserver", "dashboards", "dashboards/grafana", "exporter", "exporter/collector", "exporter/ledger", "exporter/metric", "exporter/metric/expr", "loadgen/format", "loadgen/promexport", "loadgen/render", "loadgen/render/comparison", "loadgen/render/report", "loadgen/summary"},
 	"cmd/uma-exporter":          {"cmd/terminal", "exporter"},
 	"cmd/uma-demo":              {"cmd/internal/demo", "cmd/internal/view", "cmd/terminal", "loadgen"},

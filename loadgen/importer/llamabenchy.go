@@ -27,7 +27,7 @@ import (
 // has one value a request; several at once have one value a batch, those with req in their name one a request. A
 // request that failed has no value, and no field counts it. Standard deviations divide by n, and are converted.
 func llamaBenchy() Format {
-	return Format{Name: "llama-benchy", Help: "results of llama-benchy 0.3 and 0.4 (JSON, CSV, its table in Markdown), each row a run; or its --emit-progress, with requests", read: readLlamaBenchy}
+	return Format{Name: "llama-benchy", Help: "results of llama-benchy 0.3 and 0.4 (JSON), each row a run; or its --emit-progress, with requests", read: readLlamaBenchy}
 }
 
 const (
@@ -75,7 +75,7 @@ type benchyMetric struct {
 
 func readLlamaBenchy(f *file) ([]Result, error) {
 	if !bytes.HasPrefix(bytes.TrimSpace(f.text), []byte("{")) {
-		return readBenchyTable(f)
+		return nil, errors.New("it is not JSON, which llama-benchy writes with --save-result FILE --format json; its CSV and Markdown are not read")
 	}
 	if isBenchyProgress(f.text) {
 		return readBenchyProgress(f)
@@ -183,13 +183,12 @@ func (row benchyRow) cell() (benchyCell, error) {
 	if *row.Concurrency == 0 {
 		return benchyCell{}, errors.New("concurrency is 0")
 	}
-	return benchyCell{depth: *row.Depth, concurrency: *row.Concurrency, prompt: row.Prompt, response: row.Response, context: row.Context != nil && *row.Context}, nil
+	return benchyCell{depth: *row.Depth, concurrency: *row.Concurrency, prompt: *row.Prompt, response: *row.Response, context: row.Context != nil && *row.Context}, nil
 }
 
-// benchyCell is a position in llama-benchy's grid. Prompt and response are nil where the row does not have them.
+// benchyCell is a position in llama-benchy's grid.
 type benchyCell struct {
-	depth, concurrency int
-	prompt, response   *int
+	depth, concurrency, prompt, response int
 	// context is true for the depth itself, sent ahead; cached for the prompt that follows it.
 	context, cached bool
 }
@@ -197,12 +196,12 @@ type benchyCell struct {
 // prefill returns how many prompt tokens llama-benchy counts.
 func (c benchyCell) prefill() int {
 	switch {
-	case c.context || c.prompt == nil:
+	case c.context:
 		return c.depth
 	case c.cached:
-		return *c.prompt
+		return c.prompt
 	}
-	return c.depth + *c.prompt
+	return c.depth + c.prompt
 }
 
 func (c benchyCell) phase() string {
@@ -228,12 +227,10 @@ func (c benchyCell) result(version string, ended time.Time, model string) Result
 	r.label(rundir.LabelConcurrency, fmt.Sprint(c.concurrency))
 	for _, of := range []struct {
 		name  string
-		value *int
+		value int
 	}{{rundir.LabelPrompt, c.prompt}, {rundir.LabelResponse, c.response}} {
-		if of.value != nil {
-			r.label(of.name, fmt.Sprint(*of.value))
-			r.Key += fmt.Sprintf(" %s%d", of.name, *of.value)
-		}
+		r.label(of.name, fmt.Sprint(of.value))
+		r.Key += fmt.Sprintf(" %s%d", of.name, of.value)
 	}
 	r.Warnings = append(r.Warnings, c.warnings(version)...)
 	return r

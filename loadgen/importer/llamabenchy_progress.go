@@ -268,7 +268,7 @@ func (r *benchyRequest) run() int {
 
 // same reports whether two cells have the same numbers.
 func (c benchyCell) same(o benchyCell) bool {
-	return c.depth == o.depth && c.concurrency == o.concurrency && *c.prompt == *o.prompt && *c.response == *o.response
+	return c.depth == o.depth && c.concurrency == o.concurrency && c.prompt == o.prompt && c.response == o.response
 }
 
 // doubled reports whether a batch has more requests than go at once.
@@ -405,7 +405,7 @@ func (c benchyCell) target() int {
 	if c.context {
 		return c.depth
 	}
-	return c.depth + *c.prompt
+	return c.depth + c.prompt
 }
 
 // arrivals adds the arrival of each event with text: gaps between the moments of their lines, from the first token on.

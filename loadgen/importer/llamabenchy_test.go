@@ -93,14 +93,10 @@ func TestLlamaBenchysFaultsAreWarnedOf(t *testing.T) {
 		"hits assumed":    "its files do not have the hits",
 		"version missing": "lacks the version of llama-benchy",
 		"no time":         "the file has no time",
-		"means only":      "means without their values",
 	}
 	for name, want := range map[string][]string{
 		"llama-benchy-0.3.8.json":                            {"own tokenizer", "prefill in tg", "hits assumed"},
 		"llama-benchy-0.4.0.json":                            {"interpolated", "prefill in tg", "hits assumed"},
-		"llama-benchy-0.3.8.csv":                             {"interpolated", "prefill in tg", "hits assumed", "version missing", "no time", "means only"},
-		"llama-benchy-0.4.0.csv":                             {"interpolated", "prefill in tg", "hits assumed", "version missing", "no time", "means only"},
-		"llama-benchy-0.4.0.md":                              {"interpolated", "prefill in tg", "hits assumed", "version missing", "no time", "means only"},
 		"llama-benchy-0.4.0-early-role-chunk.json":           {"interpolated", "early role"},
 		"llama-benchy-0.4.0-a-third-failed.json":             {"interpolated", "requests lost", "prefill in tg"},
 		"llama-benchy-0.4.0-depth-cache-hits.json":           {"interpolated", "prefill in tg", "hits assumed"},
@@ -182,74 +178,11 @@ func TestAMergedFileShowsWhatABatchLost(t *testing.T) {
 	}
 }
 
-func TestTheCSVOfLlamaBenchyHasItsMeans(t *testing.T) {
-	for _, name := range []string{"llama-benchy-0.4.0.csv", "llama-benchy-0.4.0.md"} {
-		all, err := results(t, "llama-benchy", "testdata/"+name)
-		if err != nil || len(all) != 6 {
-			t.Fatalf("%s: %d runs, %v", name, len(all), err)
-		}
-		wantLabels(t, cellRun(t, all, "depth=1024", "concurrency=2", "phase=inference"), map[string]string{
-			"model": "sim/simulated-8b", "phase": "inference", "depth": "1024", "concurrency": "2", "pp": "256", "tg": "16",
-		})
-		wantLabels(t, cellRun(t, all, "concurrency=1", "phase=context"), map[string]string{
-			"model": "sim/simulated-8b", "phase": "context", "depth": "1024", "concurrency": "1",
-		})
-	}
-	all, err := results(t, "llama-benchy", "testdata/llama-benchy-0.4.0.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := cellRun(t, all, "depth=0", "concurrency=2")
-	wantFigures(t, r, map[figure]float64{
-		{spec.PrefillTokensPerSecond, "mean"}: 2352.535975389466, {spec.PrefillTokensPerSecond, "population_sd"}: 3.114903256321213,
-		{spec.PrefillTokensPerSecondEach, "mean"}: 1246.0110690320344, {spec.DecodeTokensPerSecond, "mean"}: 89.2903132367864,
-		{spec.UserTokensPerSecond, "mean"}: 47.463902234711426, {spec.PeakTokensPerSecond, "mean"}: 95.24300078590551,
-		{spec.PeakTokensPerSecondEach, "mean"}: 50.628162383692185, {spec.TTFTSeconds, "mean"}: .2069506555000089,
-		{spec.FirstEventSeconds, "mean"}: .2069506555000089, {spec.PrefillSeconds, "population_sd"}: .010484240903021396,
-	})
-	for _, of := range []figure{{spec.PrefillTokensPerSecond, "sd"}, {spec.Requests, ""}} {
-		if value, known := r.figure(of); known {
-			t.Errorf("%s %s is %v: it does not follow from a mean", of.name, of.statistic, value)
-		}
-	}
-}
-
-// TestATableOfAPostIsRead: with text around it, at one request at a time, one half of a row missing.
-func TestATableOfAPostIsRead(t *testing.T) {
-	const post = "My Spark:\n\n| model | test | t/s | peak t/s | ttfr (ms) | est_ppt (ms) | e2e_ttft (ms) |\n|:--|--:|--:|--:|--:|--:|--:|\n" +
-		"| m | pp2048 | 2443.90 ± 58.45 | | 105.55 ± 2.51 | 104.81 ± 2.51 | 105.55 ± 2.51 |\n| m | tg32 | 50.11 ± 0.01 | 53.45 ± 0.01 | | | |\n" +
-		"| m | tg32 @ d4096 | 49.11 ± 0.01 | 53.45 ± 0.01 | | | |\n\nNice!\n"
-	all, err := results(t, "llama-benchy", written(t, "post.md", post))
-	if err != nil || len(all) != 2 {
-		t.Fatalf("%d runs, %v", len(all), err)
-	}
-	first := cellRun(t, all, "depth=0", "pp=2048", "tg=32", "concurrency=1")
-	wantFigures(t, first, map[figure]float64{
-		{spec.PrefillTokensPerSecond, "mean"}: 2443.9, {spec.DecodeTokensPerSecond, "mean"}: 50.11, {spec.DecodeTokensPerSecond, "population_sd"}: .01,
-		{spec.TTFTSeconds, "mean"}: .10555,
-	})
-	wantLabels(t, cellRun(t, all, "depth=4096"), map[string]string{"model": "m", "phase": "inference", "depth": "4096", "concurrency": "1", "tg": "32"})
-}
-
-// TestHalvesOfDifferentRowsAreNotJoined: a row whose other half has no figure has one line.
-func TestHalvesOfDifferentRowsAreNotJoined(t *testing.T) {
-	for _, second := range []string{"tg4 @ d9", "tg4 (c2)", "ctx_tg @ d8", "pp8"} {
-		all, err := results(t, "llama-benchy", written(t, "r.csv", "model,test_name,t_s_mean\nm,pp8,1\nm,"+second+",2\n"))
-		if err != nil || len(all) != 2 {
-			t.Errorf("pp8 and %s: %d runs, %v", second, len(all), err)
-		}
-	}
-}
-
 // TestACellThatWasAskedForTwiceIsTwoRuns.
 func TestACellThatWasAskedForTwiceIsTwoRuns(t *testing.T) {
-	text, err := os.ReadFile("testdata/llama-benchy-0.4.0.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	head, rows, _ := strings.Cut(string(text), "\n")
-	made, err := order(t, "llama-benchy", t.TempDir(), written(t, "r.csv", head+"\n"+rows+rows)).Import()
-	if err != nil || len(made) != 12 {
+	const row = `{"concurrency":1,"context_size":0,"prompt_size":8,"response_size":4,"ttfr":{"mean":5}}`
+	made, err := order(t, "llama-benchy", t.TempDir(), written(t, "r.json", `{"version":"0.4.0","timestamp":"2026-11-23 09:29:17Z","benchmarks":[`+row+`,`+row+`]}`)).Import()
+	if err != nil || len(made) != 2 {
 		t.Errorf("%d runs, %v", len(made), err)
 	}
 }
@@ -268,25 +201,6 @@ func TestRowsOfOneTimeKeepTheOrderOfTheirFile(t *testing.T) {
 	for i, one := range made {
 		if one.Result.Key != all[i].Key {
 			t.Errorf("%d: %s, want %s", i, one.Result.Key, all[i].Key)
-		}
-	}
-}
-
-func TestNamesOfTestsOfLlamaBenchyAreParsed(t *testing.T) {
-	for text, want := range map[string]benchyName{
-		"pp2048":               {prefill: true, tokens: new(2048), concurrency: 1},
-		"tg128 @ d65535 (c10)": {tokens: new(128), depth: 65535, concurrency: 10},
-		"ctx_pp @ d4096 (c5)":  {context: true, prefill: true, depth: 4096, concurrency: 5},
-		" ctx_tg @ d100000 ":   {context: true, depth: 100000, concurrency: 1},
-	} {
-		got, err := parseBenchyName(text)
-		if err != nil || got.context != want.context || got.prefill != want.prefill || got.depth != want.depth || got.concurrency != want.concurrency || (got.tokens == nil) != (want.tokens == nil) || got.tokens != nil && *got.tokens != *want.tokens {
-			t.Errorf("%q: %+v, %v", text, got, err)
-		}
-	}
-	for _, text := range []string{"", "pp", "qq12", "pp12 (c0)", "pp12@d4", "pp99999999999"} {
-		if got, err := parseBenchyName(text); err == nil && text != "pp" {
-			t.Errorf("%q: %+v", text, got)
 		}
 	}
 }

@@ -11,10 +11,8 @@ import (
 // missing value is an empty field.
 func CSV(w io.Writer, s Sheet) error {
 	out := csv.NewWriter(w)
-	if s.Header != nil {
-		if err := out.Write(fields(cells(texts(s.Header)))); err != nil {
-			return err
-		}
+	if err := out.Write(fields(cells(texts(s.Header)))); err != nil {
+		return err
 	}
 	for row, err := range s.Rows {
 		if err == nil {

@@ -61,9 +61,8 @@ const (
 // Span is some words in one style; one with an address is a link.
 type Span struct {
 	Text    string
-	Style   string // "", strong, code, quote; tag, badge and chip are boxes on a page
-	Tone    Tone   // of a badge; of a chip the class of its colour
-	Title   string // shown when a chip is pointed at
+	Style   string // "", strong, code, quote; tag and badge are boxes on a page
+	Tone    Tone   // of a badge
 	Address string
 }
 
@@ -78,7 +77,6 @@ func Link(text, address string) Span    { return Span{Text: text, Address: addre
 type Heading struct {
 	Level  int
 	Text   string
-	ID     string
 	Badges []Span
 }
 
@@ -91,7 +89,6 @@ type Paragraph struct {
 	Spans []Span
 	Tone  Tone
 	Class string // small, lead, big, beside, quoted, or none
-	Label string // read by screen readers in place of chips
 }
 
 func P(spans ...Span) Paragraph                 { return Paragraph{Spans: spans} }
@@ -110,7 +107,7 @@ type List struct {
 	Lead  []Span
 	Items [][]Span
 	Tone  Tone
-	Class string // small, files, links, or none
+	Class string // small, files, or none
 }
 
 // Items converts texts to items.
@@ -207,8 +204,7 @@ type Details struct {
 
 // Group holds blocks that a page shows together.
 type Group struct {
-	Class  string // tables, cards, card, finding, shot, or none
-	ID     string
+	Class  string // tables, cards, card, finding, or none
 	Blocks []Block
 }
 

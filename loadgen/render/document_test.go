@@ -23,13 +23,13 @@ func everything(text string) Document {
 		return f.Drawing
 	}
 	figure := Figure{Title: text, Caption: text, Legend: []LegendItem{{Class: "c0", Text: text}}, File: "figures/" + text}.Draw(drawing)
-	spans := []Span{Plain(text), Strong(text), Code(text), Tag(text), Badge(Good, text), Link(text, text), {Text: text, Style: "quote"}, {Text: text, Style: "chip", Tone: "c0", Title: text}}
+	spans := []Span{Plain(text), Strong(text), Code(text), Tag(text), Badge(Good, text), Link(text, text), {Text: text, Style: "quote"}}
 	table := Table{Header: []string{text, text}, Words: []int{1}}
 	table.Add(text, text)
 	table.AddIn(Bad, text, text)
 	table.Rows[0].Address = text
 	return Document{Title: text, Pages: []PageLink{{Text: text, Address: text, Here: true}, {Text: text, Address: text}}, RefreshSeconds: 5, Blocks: []Block{
-		H2(text, Badge(Bad, text)), Paragraph{Spans: spans, Label: text}, Notice(Note, spans...), List{Lead: spans, Items: [][]Span{spans, Coded(text, text)}},
+		H2(text, Badge(Bad, text)), P(spans...), Notice(Note, spans...), List{Lead: spans, Items: [][]Span{spans, Coded(text, text)}},
 		List{Tone: Bad, Lead: spans, Items: Items([]string{text})}, Facts{Of: text, Facts: []Fact{{text, text}}}, Facts{Tiles: true, Facts: []Fact{{text, text}}},
 		table, Figures{figure}, Panels{text, figure.Legend, []Panel{{text, text, figure.Desk}}},
 		Details{Summary: text, Blocks: []Block{Small(text)}}, Group{Class: "card", Blocks: []Block{H4(text)}}, Group{Class: "tables", Blocks: []Block{table}},

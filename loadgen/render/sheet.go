@@ -11,7 +11,7 @@ import (
 type Sheet struct {
 	// Name is the tab of the workbook.
 	Name string
-	// Header is the first row; nil for none.
+	// Header is the first row. It stays in view in a workbook.
 	Header []string
 	// Rows are read once, in order; an error ends them, and the writer returns it.
 	Rows iter.Seq2[[]any, error]

@@ -37,13 +37,21 @@ func open(t *testing.T, sheets ...Sheet) *excelize.File {
 }
 
 func TestAWorkbookHasATabForEveryTable(t *testing.T) {
-	book := open(t, Sheet{Name: "Summary", Rows: Rows([][]any{{"requests", 64}})}, table())
+	book := open(t, Sheet{Name: "Summary", Header: []string{"what", "value"}, Rows: Rows([][]any{{"requests", 64}})}, table())
 	if got := book.GetSheetList(); !slices.Equal(got, []string{"Summary", "Raw data"}) {
 		t.Fatalf("tabs %q", got)
 	}
 	rows, err := book.GetRows("Raw data")
 	if err != nil || len(rows) != 4 || !slices.Equal(rows[0], table().Header) || !slices.Equal(rows[1], []string{"a", "3", "1.5", "TRUE"}) {
 		t.Errorf("rows %q (%v)", rows, err)
+	}
+	for _, name := range book.GetSheetList() {
+		if panes, err := book.GetPanes(name); err != nil || !panes.Freeze || panes.YSplit != 1 {
+			t.Errorf("%s: the header row is not frozen: %+v, %v", name, panes, err)
+		}
+		if style, err := book.GetCellStyle(name, "A1"); err != nil || style != 0 {
+			t.Errorf("%s: style %d, %v", name, style, err)
+		}
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 // end of its name.
 const maxRows = 1 << 20
 
-// XLSX writes a workbook with a tab for every table.
+// XLSX writes a workbook with a tab for every table: a header row that stays in view, and typed cells without styles.
 func XLSX(w io.Writer, sheets ...Sheet) (err error) {
 	book := excelize.NewFile()
 	defer func() { err = errors.Join(err, book.Close()) }()
@@ -43,9 +43,6 @@ func newTab(book *excelize.File, name string, header []string) (*tab, error) {
 		return nil, err
 	}
 	t := &tab{stream: stream}
-	if header == nil {
-		return t, nil
-	}
 	frozen := excelize.Panes{Freeze: true, YSplit: 1, TopLeftCell: "A2", ActivePane: "bottomLeft"}
 	return t, errors.Join(stream.SetPanes(&frozen), t.add(texts(header)))
 }

@@ -47,7 +47,7 @@ func planOf(c *shownCampaign, m *machine, stageURL string, sampling time.Duratio
 	arms := []string{metric.ArmNative, metric.ArmContainer}
 	var text bytes.Buffer
 	err = parsed.Execute(&text, planTexts{
-		Title: c.Title, Name: c.name, Host: m.name, Order: c.order, Model: modelName, Program: program, Stage: stageURL,
+		Title: c.title, Name: c.name, Host: m.name, Order: c.order, Model: modelName, Program: program, Stage: stageURL,
 		Engine: m.engineURL(), Telemetry: m.exporterURL(), Arms: arms, Drops: c.dropsCaches,
 		Requests: pace.requests, InputTokens: pace.inputTokens, OutputTokens: pace.outputTokens, Iterations: c.iterations, Slots: len(arms) * c.iterations,
 		Seed: o.seed, Validity: laptopValidity(), Interval: sampling,

@@ -26,14 +26,25 @@ const (
 // campaignsOf returns the campaigns of a demo: each differs from the one before it in one setting.
 func campaignsOf(o showOptions) []*shownCampaign {
 	campaigns := []*shownCampaign{
-		{name: "blocks", host: "spark-blocks", order: orderBlocks, Campaign: Campaign{Title: "As published: all native runs first, then all in the container"}},
-		{name: "abba", host: "spark-abba", order: orderABBA, Campaign: Campaign{Title: "The same runs, with the arms taking turns"}},
-		{name: "equal", host: "spark-equal", order: orderABBA, dropsCaches: true, Campaign: Campaign{Title: "The same turns, with an empty page cache before every start"}},
+		{name: "blocks", host: "spark-blocks", order: orderBlocks, title: "As published: all native runs first, then all in the container"},
+		{name: "abba", host: "spark-abba", order: orderABBA, title: "The same runs, alternating (ABBA)"},
+		{name: "equal", host: "spark-equal", order: orderABBA, dropsCaches: true, title: "Alternating, with an empty page cache before every start"},
 	}
 	for _, c := range campaigns {
 		c.iterations = paceOf(o).iterations
 	}
 	return campaigns
+}
+
+// label returns the name of a campaign in the results.
+func (c *shownCampaign) label() string {
+	switch {
+	case c.order == orderBlocks:
+		return "blocks, as published"
+	case c.dropsCaches:
+		return "ABBA, cache emptied"
+	}
+	return "ABBA"
 }
 
 // Files of a campaign, next to its folder.
@@ -42,11 +53,11 @@ const (
 	logSuffix        = ".log"
 )
 
-// campaign runs a campaign, then compares its arms. c.Fault has the reason why something of it is missing.
+// campaign runs a campaign, then compares its arms. c.fault has the reason why something of it is missing.
 func (s *showing) campaign(ctx context.Context, c *shownCampaign, m *machine) {
 	if err := s.makeCampaign(ctx, c, m); err != nil {
-		c.Fault = err.Error()
-		s.progress.problem(c.host, c.Fault)
+		c.fault = err.Error()
+		s.progress.problem(c.host, c.fault)
 	}
 	c.accounts = m.stage.accounts()
 }
@@ -62,7 +73,6 @@ func (s *showing) makeCampaign(ctx context.Context, c *shownCampaign, m *machine
 		return err
 	}
 	args := []string{"campaign", "run", c.plan, "--out", s.folder, "--web.listen-address", m.loadAt}
-	c.Commands = append(c.Commands, typed(args))
 	seen := s.watch(c)
 	code, message := s.load(ctx, c.name, args, io.Discard)
 	seen()
@@ -83,13 +93,12 @@ func (s *showing) makeCampaign(ctx context.Context, c *shownCampaign, m *machine
 func (s *showing) compareArms(c *shownCampaign) error {
 	page := filepath.Join(s.folder, c.name+comparisonSuffix+".html")
 	args := []string{"compare", c.dir, "--by", "arm", "--within", "scenario", "--baseline", baselineArm, "--primary", figure.MemoryOccupiedWithoutKV, "--save", "--json", "--html", page}
-	c.Commands = append(c.Commands, typed(args))
 	var printed bytes.Buffer
 	// An interrupt does not end it: it is short, and compares the runs that were finished until then.
 	if code, message := s.load(context.Background(), c.name, args, &printed); code != exitDone {
 		return errors.New(message)
 	}
-	if err := json.Unmarshal(printed.Bytes(), &c.Comparison); err != nil {
+	if err := json.Unmarshal(printed.Bytes(), &c.comparison); err != nil {
 		return fmt.Errorf("compare --json: %w", err)
 	}
 	c.page = page
@@ -136,10 +145,6 @@ func (s *showing) watch(c *shownCampaign) (stop func()) {
 	seen := map[string]bool{}
 	look := func() {
 		for _, r := range runsOf(c.dir, seen) {
-			arm := r.Summary.Labels["arm"]
-			if !r.Summary.Valid {
-				c.Invalid = append(c.Invalid, Invalid{Run: r.Summary.Run, Arm: arm, Why: reasons(r.Summary)})
-			}
 			s.progress.run(c, r)
 		}
 	}

@@ -2,7 +2,7 @@
 //
 // The hosts are simulated: each stage is a DGX Spark with an engine in one of the arms. The programs that measure them
 // are real: the exporter, the load generator with its campaigns and comparisons, the alert rules. The demo makes
-// campaigns and trials on five stages at once and writes one page about them; a simulation keeps one stage in use for
+// campaigns and trials on five stages at once, and one page links what uma-load writes about them; a simulation keeps one stage in use for
 // dashboards and alerts. All of it is on the wall clock; what would take minutes is divided by timeFactor.
 package demo
 

@@ -4,87 +4,81 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/figure"
+	"github.com/umascope/umascope/loadgen/render"
 )
 
-func occupied(s Start) float64 { return s.OccupiedWithoutKVBytes }
-
-func TestTheBooksAreOfTheRunsThatWereCompared(t *testing.T) {
-	c := design{name: "equal", order: abbaOrder, drops: true, invalid: 3}.campaign(t)
-	c.Starts[2].OccupiedWithoutKVBytes = 1e15 // of the run that enters no figure
-	pair, _ := pairOf(c)
-	b := groundTruthOf(c, pair, find(pair, figure.MemoryOccupiedWithoutKV), occupied)
-	if b == nil || b.a != 4 || b.b != 3 || math.Abs(b.difference-11*gib) > gib {
-		t.Fatalf("%+v", b)
+// compared returns a campaign in ABBA order in which the container occupies 11 GiB more. The run with the number
+// invalid, from 1 on, is invalid; the run with the number lacking is valid and has no figure of memory. 0 is no run.
+func compared(t *testing.T, invalid, lacking int) *shownCampaign {
+	t.Helper()
+	c := &shownCampaign{name: "equal", title: "Every start alike", order: orderABBA, iterations: 4}
+	var runs []compare.Run
+	for i, arm := range strings.Fields("native container container native native container container native") {
+		occupied := float64(42*gib + i<<20)
+		if arm == "container" {
+			occupied += 11 * gib
+		}
+		at := time.Unix(int64(5*i), 0)
+		r := compare.Run{
+			ID: arm + string(rune('1'+i)), Path: "runs/x", Scenario: "standard", Model: "m", Engine: "vllm", Host: "spark-equal",
+			Labels: map[string]string{"arm": arm}, WorkloadSHA256: "w", StartedAt: at, EndedAt: at.Add(4 * time.Second), BootID: "b",
+			Valid: i+1 != invalid, Mode: "simulated", Simulated: true,
+			Metrics: map[string]float64{figure.MemoryOccupiedWithoutKV: occupied, figure.OutputTokensPerSecond: 120},
+		}
+		if i+1 == lacking {
+			delete(r.Metrics, figure.MemoryOccupiedWithoutKV)
+		}
+		if !r.Valid {
+			r.InvalidReasons = []string{"client_lag"}
+		}
+		runs = append(runs, r)
+		c.accounts = append(c.accounts, account{arm: arm, at: at, occupiedWithoutKVBytes: int64(occupied)})
 	}
-	m := find(pair, figure.MemoryOccupiedWithoutKV)
-	if text, class := b.describe(figure.Bytes, m.CI95); class != "good" || !strings.Contains(text, "inside the interval") {
-		t.Errorf("%s (%s)", text, class)
+	comparison, err := compare.Compare(runs, compare.Options{By: "arm", Baseline: "native"})
+	if err != nil {
+		t.Fatal(err)
 	}
+	c.comparison = &comparison
+	return c
 }
 
-// A run may be valid and lack a figure: its start is then in no mean either.
-func TestTheBooksAreOfTheRunsThatHaveTheFigure(t *testing.T) {
-	c := design{name: "equal", order: abbaOrder, drops: true}.campaign(t)
-	pair, _ := pairOf(c)
-	s, _ := stratum(c)
-	for _, series := range s.Arms[pair.A].Metrics {
-		if series.Name == figure.MemoryOccupiedWithoutKV {
-			series.Values[0] = nil
+func TestTheGroundTruthIsOfTheRunsThatWereCompared(t *testing.T) {
+	for name, c := range map[string]*shownCampaign{"invalid": compared(t, 3, 0), "without the figure": compared(t, 0, 3)} {
+		c.accounts[2].occupiedWithoutKVBytes = 1e15 // of the run that is not compared
+		truth := c.groundTruth()
+		if truth == nil || truth.a != 4 || truth.b != 3 || math.Abs(truth.difference-11*gib) > gib {
+			t.Errorf("%s: %+v", name, truth)
 		}
-	}
-	if b := groundTruthOf(c, pair, find(pair, figure.MemoryOccupiedWithoutKV), occupied); b.a != 3 || b.b != 4 {
-		t.Errorf("%+v", b)
-	}
-	if b := groundTruthOf(c, pair, find(pair, figure.KVCapacity), occupied); b.a != 4 || b.b != 4 {
-		t.Errorf("%+v", b)
 	}
 }
 
 func TestStartsThatCannotBeMatchedWithRunsAreNoGroundTruth(t *testing.T) {
-	for name, change := range map[string]func(*Campaign){
-		"one more":      func(c *Campaign) { c.Starts = append(c.Starts, c.Starts[0]) },
-		"another order": func(c *Campaign) { c.Starts[0], c.Starts[1] = c.Starts[1], c.Starts[0] },
+	for name, change := range map[string]func(*shownCampaign){
+		"one more":      func(c *shownCampaign) { c.accounts = append(c.accounts, c.accounts[0]) },
+		"another order": func(c *shownCampaign) { c.accounts[0], c.accounts[1] = c.accounts[1], c.accounts[0] },
+		"no comparison": func(c *shownCampaign) { c.comparison = nil },
 	} {
-		c := design{name: "equal", order: abbaOrder, drops: true}.campaign(t)
-		change(&c)
-		pair, _ := pairOf(c)
-		b := groundTruthOf(c, pair, find(pair, figure.MemoryOccupiedWithoutKV), occupied)
-		if b != nil {
-			t.Errorf("%s: %+v", name, b)
+		c := compared(t, 0, 0)
+		change(c)
+		if truth := c.groundTruth(); truth != nil {
+			t.Errorf("%s: %+v", name, truth)
 		}
 	}
 }
 
 func TestGroundTruthOutsideTheIntervalIsMarked(t *testing.T) {
-	b := &groundTruth{difference: 3 * gib, a: 4, b: 4}
-	for _, ci := range []compare.Interval{{gib, 2 * gib}, {4 * gib, 5 * gib}} {
-		if text, class := b.describe(figure.Bytes, &ci); class != "bad" || !strings.Contains(text, "outside the interval") {
-			t.Errorf("%v: %s (%s)", ci, text, class)
+	truth := &groundTruth{difference: 3 * gib, a: 4, b: 4}
+	for ci, want := range map[compare.Interval]render.Tone{{gib, 2 * gib}: render.Bad, {4 * gib, 5 * gib}: render.Bad, {2 * gib, 4 * gib}: render.Good} {
+		if text, tone := truth.describe(&ci); tone != want || !strings.Contains(text, "+3.00 GiB") {
+			t.Errorf("%v: %s (%s)", ci, text, tone)
 		}
 	}
 	var none *groundTruth
-	if text, class := none.describe(figure.Bytes, nil); class != "note" || !strings.Contains(text, "none") {
-		t.Errorf("%s (%s)", text, class)
-	}
-}
-
-func TestAnInvalidRunIsACrossAndNoFigure(t *testing.T) {
-	c := design{name: "equal", order: abbaOrder, drops: true, invalid: 3}.campaign(t)
-	all := strips([]Campaign{c}, figure.MemoryOccupiedWithoutKV)
-	if len(all) != 1 || len(all[0].runs) != 8 || all[0].n() != 7 || all[0].values[2] != nil {
-		t.Fatalf("%+v", all)
-	}
-	f := runsFigure([]Campaign{c}, figure.MemoryOccupiedWithoutKV, "t", "c")
-	crosses := 0
-	for _, s := range f.Desk.Shapes {
-		if s.Class == "cross" {
-			crosses++
-		}
-	}
-	if crosses != 1 {
-		t.Errorf("%d crosses", crosses)
+	if text, tone := none.describe(nil); tone != render.Note || !strings.Contains(text, "none") {
+		t.Errorf("%s (%s)", text, tone)
 	}
 }

@@ -39,7 +39,7 @@ Three campaigns of the same two arms, native and container, which differ in orde
 
 --serve is uma-view over what the demo makes, from its first second on: dashboards, alerts, runs and saved comparisons, with an engine in use on every machine once the report is written.
 
-All files of a start lie in a folder of its own below --out, where report.html is the newest page.
+All files of a start lie in a folder of its own below --out, where report.html links the pages of the newest start.
 
 Exit codes: 0 done; 1 interrupted, or something could not be made; 2 bad input, or a folder that cannot be written to.`
 }

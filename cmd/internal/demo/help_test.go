@@ -87,7 +87,7 @@ func TestTheHelpAndTheFirstLinesOfTheDemoAgree(t *testing.T) {
 			t.Errorf("lacks %q:\n%s", text, in)
 		}
 	}
-	for _, page := range []string{out.String(), help.String(), lead()} {
+	for _, page := range []string{out.String(), help.String(), strings.Join(limits(), "\n")} {
 		if !strings.Contains(page, "Latencies and load times are not: compare them with each other only.") || !strings.Contains(page, "Divided by 30 ") {
 			t.Errorf("does not say which figures are those of a Spark:\n%s", page)
 		}

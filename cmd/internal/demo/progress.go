@@ -4,15 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/umascope/umascope/loadgen/evidence"
-	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/render/comparison"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -46,10 +43,10 @@ func (t *progress) introduce(s *showing) {
 %d DGX Sparks with an engine each are simulated here. What looks at them is real: uma-exporter, uma-load, uma-view with the alert rules.
 `, len(s.campaigns)+len(s.trials)+1)
 	for _, c := range s.campaigns {
-		t.print("  %-13s %s: %d runs\n", c.host, c.Title, 2*c.iterations)
+		t.print("  %-13s %s: %d runs\n", c.host, c.title, 2*c.iterations)
 	}
 	for _, one := range s.trials {
-		t.print("  %-13s %s\n", one.host, one.Title)
+		t.print("  %-13s %s\n", one.host, one.title)
 	}
 	t.print("  %-13s Its room gets hot\n", heatHost)
 	t.print(`
@@ -73,12 +70,17 @@ func (t *progress) run(c *shownCampaign, r summary.Run) {
 
 // trial prints a trial with the expected result.
 func (t *progress) trial(one *shownTrial, r summary.Run) {
-	if one.Wrong {
-		t.line(one.host, "%-9s  caught: uma-load calls the run INVALID: %s", one.name, reasons(r.Summary))
-		return
+	result, verdict := one.result(r)
+	t.line(one.host, "%-9s  %s; %s", one.name, result, verdict)
+}
+
+// result returns the result of a trial and its grade in words.
+func (t *shownTrial) result(r summary.Run) (result, verdict string) {
+	if !r.Summary.Valid {
+		return "uma-load calls the run INVALID", reasons(r.Summary)
 	}
-	t.line(one.host, "%-9s  blocks back from the drive: %s; same answers as before: %s", one.name,
-		gradeText(r.Summary.Signals.SSDRehydrate), gradeText(r.Summary.Signals.OutputMatch))
+	return "blocks back from the drive: " + gradeText(r.Summary.Signals.SSDRehydrate),
+		"same answers as before: " + gradeText(r.Summary.Signals.OutputMatch)
 }
 
 // gradeText returns a grade in words.
@@ -94,50 +96,34 @@ func (t *progress) verdict(s *shown) {
 		t.print("  %-13s %-20s %s\n", c.host, c.label(), c.difference())
 	}
 	if s.options.quick {
-		t.print("With --quick there are two runs of an arm: such an interval says little, whatever its verdict.\n")
+		t.print("%s\n", quickLimit)
 	}
 	t.print("Arms, sizes and machine are the same in all three. What can be seen here is one possible cause of what was published, not the cause.\n")
-	for _, e := range s.events {
-		text, _ := caught(s.firings, e)
-		t.print("\n%s\n", text)
+	if s.heat != nil {
+		t.print("\n%s\n", s.heat.caught())
 	}
-	if others := s.otherAlerts(); len(others) > 0 {
-		t.print("Other alerts, in the report: %s.\n", strings.Join(others, ", "))
+	if len(s.alerts) > 0 {
+		t.print("Alerts that fired: %s.\n", strings.Join(s.alerts, ", "))
 	}
 }
 
-// caught describes whether the alert of an event has fired.
-func caught(firings []Firing, e Event) (text string, fired bool) {
-	for _, f := range firings {
-		if f.Alert == e.Alert && f.Host == e.Host && f.From.After(e.From) {
-			return fmt.Sprintf("Alert %s fired on %s %v after the room got hot.", f.Alert, e.Host, f.From.Sub(e.From).Round(time.Second)), true
-		}
+// caught describes whether the alert of the heat has fired.
+func (h *shownHeat) caught() string {
+	switch {
+	case !h.fired.IsZero():
+		return fmt.Sprintf("Alert %s fired on %s %v after the room got hot.", h.alert, h.host, h.fired.Sub(h.from).Round(time.Second))
+	case h.until.IsZero():
+		return fmt.Sprintf("The heat on %s was ended before alert %s fired.", h.host, h.alert)
 	}
-	if e.Until.IsZero() {
-		return fmt.Sprintf("The heat on %s was ended before alert %s fired.", e.Host, e.Alert), false
-	}
-	return fmt.Sprintf("Alert %s did not fire on %s, though the room got hot.", e.Alert, e.Host), false
-}
-
-// otherAlerts returns the names of the other alerts that fired.
-func (s *shown) otherAlerts() []string {
-	names := map[string]bool{}
-	for _, f := range s.firings {
-		names[f.Alert] = true
-	}
-	for _, e := range s.events {
-		delete(names, e.Alert)
-	}
-	return slices.Sorted(maps.Keys(names))
+	return fmt.Sprintf("Alert %s did not fire on %s, though the room got hot.", h.alert, h.host)
 }
 
 // difference returns the result of the comparison for the memory occupied without KV cache, in the comparison's words.
 func (c *shownCampaign) difference() string {
-	pair, _ := pairOf(c.Campaign)
-	m := find(pair, figure.MemoryOccupiedWithoutKV)
+	m := c.occupied()
 	switch {
-	case m == nil || m.Difference == nil:
-		return "no comparison: " + cmp.Or(c.Fault, "it was not made to its end")
+	case m == nil:
+		return "no comparison: " + cmp.Or(c.fault, notMade)
 	case m.CI95 == nil:
 		return fmt.Sprintf("%+6.1f GiB  %s", *m.Difference/gib, comparison.VerdictText(*m))
 	}

@@ -12,7 +12,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/umascope/umascope/alerts"
 	"github.com/umascope/umascope/exporter"
+	"github.com/umascope/umascope/exporter/metric"
 )
 
 // showing is a running demo: its results so far, and its machines and servers.
@@ -177,7 +179,7 @@ func (s *showing) perform(ctx context.Context) {
 	for i, t := range s.trials {
 		making.Go(func() {
 			s.try(ctx, t, s.machines[len(s.campaigns)+i])
-			if t.Wrong {
+			if t.wrong {
 				s.awaitInvalid(ctx, t.host)
 			}
 		})
@@ -205,21 +207,21 @@ func (s *shown) noted() []string {
 // conclude writes the page, prints the results and returns the exit code.
 func (s *showing) conclude(ctx context.Context) int {
 	var err error
-	if s.firings, err = s.view.firings(context.WithoutCancel(ctx), s.begun, s.ended); err != nil {
+	if s.alerts, err = s.view.firing(context.WithoutCancel(ctx), fmt.Sprintf("%s!=%q", metric.LabelSeverity, alerts.None), s.begun, s.ended); err != nil {
 		s.problem("alerts: " + err.Error())
 	}
 	for _, c := range s.campaigns {
-		if c.Fault != "" {
-			s.problem(c.name + ": " + c.Fault)
+		if c.fault != "" {
+			s.problem(c.name + ": " + c.fault)
 		}
 	}
 	for _, t := range s.trials {
-		if t.Fault != "" {
-			s.problem(t.name + ": " + t.Fault)
+		if t.fault != "" {
+			s.problem(t.name + ": " + t.fault)
 		}
 	}
 	s.progress.verdict(s.shown)
-	if err := s.program.writeReport(ctx, s.shown); err != nil {
+	if err := s.program.writeReport(s.shown); err != nil {
 		return s.program.fail(exitFailed, full(s.options.out, fmt.Errorf("%s is not written: %w", filepath.Join(s.out, reportName), cause(err))))
 	}
 	s.progress.where(s.shown)

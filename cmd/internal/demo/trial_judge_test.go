@@ -30,13 +30,13 @@ func TestATrialCountsOnlyForWhatItIsFor(t *testing.T) {
 		"not noticed":                    {wrongKV: true, exit: exitDone, grade: evidence.Proven, want: "not noticed"},
 		"noticed, and called valid":      {wrongKV: true, exit: exitDone, reasons: []summary.Reason{mismatch}, want: "exit code 0"},
 	} {
-		trial := shownTrial{Judged: Judged{Wrong: c.wrongKV, Exit: c.exit, Wanted: exitDone}}
+		trial := shownTrial{wrong: c.wrongKV, wanted: exitDone}
 		if c.wrongKV {
-			trial.Wanted = exitInvalid
+			trial.wanted = exitInvalid
 		}
 		var r summary.Run
 		r.Summary.InvalidReasons, r.Summary.Signals.SSDRehydrate.Grade = c.reasons, c.grade
-		err := trial.judge(r)
+		err := trial.judge(r, c.exit)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}

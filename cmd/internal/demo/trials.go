@@ -27,19 +27,19 @@ const (
 // trialsOf returns the single runs of a demo: the second is the first with a fault.
 func trialsOf() []*shownTrial {
 	return []*shownTrial{
-		{name: "rehydrate", host: trialsHost, Judged: Judged{Exit: notMade, Wanted: exitDone, Title: "KV blocks go to the drive and come back"}},
-		{name: "wrong-kv", host: faultyHost, Judged: Judged{Exit: notMade, Wanted: exitInvalid, Wrong: true, Title: "The same, and the blocks that come back are wrong"}},
+		{name: "rehydrate", host: trialsHost, wanted: exitDone, title: "KV blocks go to the drive and come back"},
+		{name: "wrong-kv", host: faultyHost, wanted: exitInvalid, wrong: true, title: "The same, and the blocks that come back are wrong"},
 	}
 }
 
 // attempts is how often a trial is made: one that is invalid because the computer is busy shows nothing.
 const attempts = 2
 
-// try makes a trial. t.Fault has the reason why something of it is missing.
+// try makes a trial. t.fault has the reason why something of it is missing.
 func (s *showing) try(ctx context.Context, t *shownTrial, m *machine) {
 	if err := s.repeat(ctx, t, m); err != nil && ctx.Err() == nil {
-		t.Fault = err.Error()
-		s.progress.problem(t.host, t.name+": "+t.Fault)
+		t.fault = err.Error()
+		s.progress.problem(t.host, t.name+": "+t.fault)
 	}
 }
 
@@ -53,18 +53,16 @@ func (s *showing) repeat(ctx context.Context, t *shownTrial, m *machine) error {
 			name = fmt.Sprintf("%s-%d", t.name, number)
 			s.progress.line(t.host, "%-9s  once more: %v", t.name, err)
 		}
-		if err = m.stage.begin(ctx, nativeArm(), engineOptions{seed: seed, faults: sim.Faults{WrongKV: t.Wrong}, kvBytes: trialKV}); err != nil {
+		if err = m.stage.begin(ctx, nativeArm(), engineOptions{seed: seed, faults: sim.Faults{WrongKV: t.wrong}, kvBytes: trialKV}); err != nil {
 			return err
 		}
-		t.command, t.folder = s.trialArguments(m, name), filepath.Join(s.folder, name)
-		var message string
-		t.Exit, message = s.load(ctx, t.name, t.command, io.Discard)
-		r, opened := summary.Open(t.folder)
+		exit, message := s.load(ctx, t.name, s.trialArguments(m, name), io.Discard)
+		r, opened := summary.Open(filepath.Join(s.folder, name))
 		if opened != nil {
-			t.folder = ""
 			return cmp.Or(errors.New(message), opened)
 		}
-		if err = t.judge(r); err == nil {
+		t.run = &r
+		if err = t.judge(r, exit); err == nil {
 			s.progress.trial(t, r)
 			return nil
 		}
@@ -75,8 +73,7 @@ func (s *showing) repeat(ctx context.Context, t *shownTrial, m *machine) error {
 // invalidAlert is the alert on an invalid run.
 const invalidAlert = "RunInvalid"
 
-// awaitInvalid waits for the alert on an invalid run, which is part of the story, until it is in an evaluation that the page
-// asks for. It gives up after three times the usual wait, a scrape and the minute of the rule: a computer that is busy
+// awaitInvalid waits for the alert on an invalid run, which is part of the story, until it is in an evaluation . It gives up after three times the usual wait, a scrape and the minute of the rule: a computer that is busy
 // elsewhere sees it late.
 func (s *showing) awaitInvalid(ctx context.Context, host string) {
 	const most = 3 * (runsInterval + time.Minute/timeFactor)
@@ -90,14 +87,14 @@ func (s *showing) awaitInvalid(ctx context.Context, host string) {
 
 // judge returns an error unless a trial has the expected result: valid and with the evidence that it is for, or invalid
 // for wrong answers.
-func (t *shownTrial) judge(r summary.Run) error {
+func (t *shownTrial) judge(r summary.Run, exit int) error {
 	wrong := slices.ContainsFunc(r.Summary.InvalidReasons, func(reason summary.Reason) bool { return reason.Code == summary.CodeOutputMismatch })
 	switch {
-	case t.Wrong && !wrong:
+	case t.wrong && !wrong:
 		return errors.New(cmp.Or(reasons(r.Summary), "the wrong answers were not noticed"))
-	case t.Exit != t.Wanted:
-		return fmt.Errorf("exit code %d: %s", t.Exit, cmp.Or(reasons(r.Summary), "it was not made to its end"))
-	case !t.Wrong && r.Summary.Signals.SSDRehydrate.Grade != evidence.Proven:
+	case exit != t.wanted:
+		return fmt.Errorf("exit code %d: %s", exit, cmp.Or(reasons(r.Summary), "it was not made to its end"))
+	case !t.wrong && r.Summary.Signals.SSDRehydrate.Grade != evidence.Proven:
 		return fmt.Errorf("that blocks came back from the drive is %s", cmp.Or(gradeText(r.Summary.Signals.SSDRehydrate), "not told"))
 	}
 	return nil
@@ -139,8 +136,10 @@ func trialLoad(pace showPace) []string {
 	return args
 }
 
-// heatUp puts a machine into a hot room until an alert fires, and then lets it cool down. The page shows the machine a
-// little before and after.
+// around is the time, as in the rules, that a machine runs before and after an event, so that uma-view shows both.
+const around = time.Minute
+
+// heatUp puts a machine into a hot room until an alert fires, and then lets it cool down.
 func (s *showing) heatUp(ctx context.Context, m *machine) {
 	// The heat needs memory too, so the engine finds no more in the page cache than it reads itself.
 	a := containerArm()
@@ -152,13 +151,18 @@ func (s *showing) heatUp(ctx context.Context, m *machine) {
 	if err == nil {
 		all := events()
 		e := all[slices.IndexFunc(all, func(e event) bool { return e.alert == heatAlert })]
-		shown := Event{Name: e.name, Alert: e.alert, Host: m.name, From: time.Now()}
+		s.heat = &shownHeat{event: e, host: m.name, from: time.Now()}
 		s.progress.line(m.name, "%s", e.name)
-		if err = heat(ctx, m.stage, 0, func() bool { return s.view.fires(ctx, heatAlert, m.name) }); err == nil {
-			shown.Until = time.Now()
+		seen := func() bool {
+			if s.heat.fired.IsZero() && s.view.fires(ctx, heatAlert, m.name) {
+				s.heat.fired = time.Now()
+			}
+			return !s.heat.fired.IsZero()
+		}
+		if err = heat(ctx, m.stage, 0, seen); err == nil {
+			s.heat.until = time.Now()
 			err = m.stage.wait(ctx, around)
 		}
-		s.events = append(s.events, shown)
 	}
 	if err != nil && ctx.Err() == nil {
 		s.problem(fmt.Sprintf("%s: %v", m.name, err))

@@ -1,14 +1,12 @@
 package demo
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"net/http"
 	"net/url"
 	"os"
@@ -20,7 +18,6 @@ import (
 	"github.com/prometheus/common/model"
 	"go.yaml.in/yaml/v4"
 
-	"github.com/umascope/umascope/alerts"
 	"github.com/umascope/umascope/exporter/metric"
 )
 
@@ -135,113 +132,30 @@ func (v *viewer) get(ctx context.Context, path string, answer any) error {
 	return json.Unmarshal(body, answer)
 }
 
-// series is a series of the answer to a range query.
-type series struct {
-	labels map[string]string
-	points []Point
-}
-
-// query asks for the values of an expression from one time to another, in steps.
-func (v *viewer) query(ctx context.Context, expression string, from, to time.Time, step time.Duration) ([]series, error) {
+// firing returns the names of the alerts that fired at any time from one moment to another, of those that a selector of
+// labels matches.
+func (v *viewer) firing(ctx context.Context, selector string, from, to time.Time) ([]string, error) {
 	seconds := func(t time.Time) string { return strconv.FormatFloat(float64(t.UnixMilli())/1000, 'f', 3, 64) }
 	var answer struct {
 		Data struct {
-			Result []struct {
-				Metric map[string]string
-				Values [][2]any // seconds and the value, as a text
-			}
+			Result []struct{ Metric map[string]string }
 		}
 	}
-	form := url.Values{"query": {expression}, "start": {seconds(from)}, "end": {seconds(to)}, "step": {step.String()}}
+	expression := fmt.Sprintf("ALERTS{alertstate=\"firing\",%s}", selector)
+	form := url.Values{"query": {expression}, "start": {seconds(from)}, "end": {seconds(to)}, "step": {ruleInterval.String()}}
 	if err := v.get(ctx, "/api/v1/query_range?"+form.Encode(), &answer); err != nil {
 		return nil, fmt.Errorf("%s: %w", expression, err)
 	}
-	var all []series
-	for _, one := range answer.Data.Result {
-		s := series{labels: one.Metric}
-		for _, pair := range one.Values {
-			at, _ := pair[0].(float64)
-			text, _ := pair[1].(string)
-			value, err := strconv.ParseFloat(text, 64)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", expression, err)
-			}
-			s.points = append(s.points, Point{At: time.UnixMilli(int64(math.Round(at * 1000))).UTC(), Value: value})
-		}
-		all = append(all, s)
+	names := map[string]bool{}
+	for _, series := range answer.Data.Result {
+		names[series.Metric[model.AlertNameLabel]] = true
 	}
-	return all, nil
+	return slices.Sorted(maps.Keys(names)), nil
 }
-
-// alertState is the label of Prometheus' series of pending and firing alerts, ALERTS.
-const alertState = "alertstate"
 
 // fires reports whether an alert fires for a machine now.
 func (v *viewer) fires(ctx context.Context, alert, host string) bool {
 	now := time.Now()
-	found, err := v.query(ctx, fmt.Sprintf("ALERTS{%s=%q,%s=%q,%s=\"firing\"}", model.AlertNameLabel, alert, metric.LabelHost, host, alertState), now, now, time.Second)
+	found, err := v.firing(ctx, fmt.Sprintf("%s=%q,%s=%q", model.AlertNameLabel, alert, metric.LabelHost, host), now, now)
 	return err == nil && len(found) > 0
-}
-
-// firings returns the alerts that fired in a time and that people act on or read, in the order of time.
-func (v *viewer) firings(ctx context.Context, from, to time.Time) ([]Firing, error) {
-	states, err := v.query(ctx, fmt.Sprintf("ALERTS{%s!=%q}", metric.LabelSeverity, alerts.None), from, to, ruleInterval)
-	if err != nil {
-		return nil, err
-	}
-	type state struct {
-		at     time.Time
-		firing bool
-	}
-	byAlert, labels := map[string][]state{}, map[string]map[string]string{}
-	for _, s := range states {
-		firing := s.labels[alertState] == "firing"
-		delete(s.labels, alertState)
-		key := fmt.Sprint(s.labels)
-		labels[key] = s.labels
-		for _, p := range s.points {
-			byAlert[key] = append(byAlert[key], state{p.At, firing})
-		}
-	}
-	var all []Firing
-	for _, key := range slices.Sorted(maps.Keys(byAlert)) {
-		one := byAlert[key]
-		slices.SortFunc(one, func(a, b state) int { return a.at.Compare(b.at) })
-		var now Firing
-		end := func(last time.Time) {
-			if !now.From.IsZero() {
-				if to.Sub(last) > ruleInterval {
-					now.Until = last
-				}
-				all = append(all, now)
-			}
-		}
-		for i, s := range one {
-			if i == 0 || s.at.Sub(one[i-1].at) > ruleInterval {
-				if i > 0 {
-					end(one[i-1].at)
-				}
-				now = newFiring(labels[key], s.at)
-			}
-			if s.firing && now.From.IsZero() {
-				now.From = s.at
-			}
-		}
-		end(one[len(one)-1].at)
-	}
-	slices.SortStableFunc(all, func(a, b Firing) int { return cmp.Or(a.From.Compare(b.From), cmp.Compare(a.Host, b.Host)) })
-	return all, nil
-}
-
-// newFiring describes an alert from a time on, in the words of its rule.
-func newFiring(labels map[string]string, pending time.Time) Firing {
-	f := Firing{Alert: labels[model.AlertNameLabel], Severity: labels[string(metric.LabelSeverity)], Host: labels[string(metric.LabelHost)], Pending: pending}
-	for _, group := range alerts.Groups() {
-		for _, a := range group.Alerts {
-			if a.Name == f.Alert {
-				f.Summary, f.Runbook = a.Summary, group.RunbookURL(a)
-			}
-		}
-	}
-	return f
 }

@@ -173,7 +173,7 @@ func briefFacts(s compare.Stratum, p compare.Pair) render.List {
 		}
 		add(fmt.Sprintf("%d of %d known items differ besides: %s", len(differs.Rows), len(differs.Rows)+len(same.Rows), strings.Join(items, ", ")))
 	}
-	order := "order " + s.Order.Kind + ": " + Sequence(s.Order.Sequence)
+	order := "order " + s.Order.Kind + ": " + sequence(s.Order.Sequence)
 	if pairs := p.PairsText(); pairs != "" {
 		order += "; " + pairs
 	}

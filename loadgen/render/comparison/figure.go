@@ -18,8 +18,8 @@ import (
 // too. Further arms start again from the first colour, with another form of their marks.
 var arms = []string{"c0", "c4", "c1", "c3", "c5", "c7", "c6"}
 
-// ArmClass returns the colour of an arm, and the form of its marks.
-func ArmClass(c compare.Comparison, arm string) (class string, form int) {
+// armClass returns the colour of an arm, and the form of its marks.
+func armClass(c compare.Comparison, arm string) (class string, form int) {
 	i := max(0, slices.Index(c.Arms, arm))
 	return arms[i%len(arms)], i
 }
@@ -143,7 +143,7 @@ func pairCounts(c compare.Comparison, s compare.Stratum, pair compare.Pair) stri
 func legend(c compare.Comparison, has func(arm string) bool) []render.LegendItem {
 	var items []render.LegendItem
 	for _, arm := range c.Arms {
-		if class, _ := ArmClass(c, arm); has(arm) {
+		if class, _ := armClass(c, arm); has(arm) {
 			items = append(items, render.LegendItem{Class: class, Text: arm})
 		}
 	}

@@ -52,7 +52,7 @@ func boxes(c compare.Comparison, s compare.Stratum, k key) render.Figure {
 		frame := render.NewFrame(width, height, render.CategoryAxis(c.By, present), y, f.Title+": "+f.Caption)
 		band.draw(frame)
 		for i, arm := range present {
-			class, form := ArmClass(c, arm)
+			class, form := armClass(c, arm)
 			drawBox(frame, class, float64(i), values(groups[arm]))
 			drawMean(frame, class, float64(i)+.3, groups[arm], unit)
 			drawRuns(frame, class, form, float64(i), groups[arm], flagged, unit)
@@ -131,10 +131,15 @@ func drawRuns(f *render.Frame, class string, form int, at float64, all []point, 
 		if len(all) > 1 {
 			x += half * (2*float64(i)/float64(len(all)-1) - 1)
 		}
-		y := f.PY(p.value)
-		if flagged[p.run.Run] {
-			f.Add(render.Shape{Kind: "dot", Class: "ring", X: render.Tenth(x), Y: y, W: 6.5})
-		}
-		f.Mark(form, class+" run", x, y, p.text(unit))
+		drawRun(f, class, form, x, p, flagged, unit)
 	}
+}
+
+// drawRun marks a run at a position of the drawing, with a ring around an outlier.
+func drawRun(f *render.Frame, class string, form int, x float64, p point, flagged map[string]bool, unit figure.Unit) {
+	y := f.PY(p.value)
+	if flagged[p.run.Run] {
+		f.Add(render.Shape{Kind: "dot", Class: "ring", X: render.Tenth(x), Y: y, W: 6.5})
+	}
+	f.Mark(form, class+" run", x, y, p.text(unit))
 }

@@ -84,7 +84,7 @@ func bars(c compare.Comparison, k key) render.Figure {
 }
 
 func drawBar(f *render.Frame, c compare.Comparison, k key, g group) {
-	class, form := ArmClass(c, g.arm)
+	class, form := armClass(c, g.arm)
 	each := 0.8 * slot(f) / float64(len(c.Arms))
 	left := f.PX(float64(g.stratum)) - 0.4*slot(f) + each*float64(slices.Index(c.Arms, g.arm))
 	top := f.PY(g.mean.value)

@@ -84,7 +84,7 @@ func newKV(c compare.Comparison, strata []compare.Stratum, m compare.KVModel) *k
 		}
 		frame.Polyline("mark", "", [][]render.Place{{at(x.lo), at(x.hi)}})
 		for _, arm := range c.Arms {
-			class, form := ArmClass(c, arm)
+			class, form := armClass(c, arm)
 			for _, d := range dots[arm] {
 				frame.Mark(form, class+" run", frame.PX(d.value), frame.PY(d.kv), fmt.Sprintf("%s, KV cache %s", d.text(figure.Bytes), figure.Bytes.Text(d.kv)))
 			}

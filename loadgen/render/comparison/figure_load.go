@@ -111,7 +111,7 @@ func drawLoad(c compare.Comparison, label string, k key, common string, curves m
 	return f.Draw(func(width, height float64) *render.Drawing {
 		frame := render.NewFrame(width, height, render.LoadAxis(label, loadsOf(curves)), overLoadAxis(unit, extent), f.Title+": "+f.Caption)
 		for _, arm := range c.Arms {
-			class, form := ArmClass(c, arm)
+			class, form := armClass(c, arm)
 			var line []render.Place
 			for _, l := range curves[arm] {
 				m := meanOf(values(l.runs))

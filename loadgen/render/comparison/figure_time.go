@@ -42,16 +42,12 @@ func overTime(c compare.Comparison, s compare.Stratum, k key) render.Figure {
 			frame.Phases(blocks)
 		}
 		for _, arm := range c.Arms {
-			class, _ := ArmClass(c, arm)
+			class, _ := armClass(c, arm)
 			drawThread(frame, class, arm, all)
 		}
 		for i, p := range all {
-			class, form := ArmClass(c, p.arm)
-			at, y := frame.PX(float64(i+1)), frame.PY(p.value)
-			if flagged[p.run.Run] {
-				frame.Add(render.Shape{Kind: "dot", Class: "ring", X: at, Y: y, W: 6.5})
-			}
-			frame.Mark(form, class+" run", at, y, p.text(unit))
+			class, form := armClass(c, p.arm)
+			drawRun(frame, class, form, frame.PX(float64(i+1)), p, flagged, unit)
 		}
 		return frame.Drawing
 	})

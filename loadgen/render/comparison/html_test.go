@@ -242,11 +242,11 @@ func TestRatiosAreOnAScaleOfTheirOwn(t *testing.T) {
 }
 
 func TestRepetitionsInASequenceAreCounted(t *testing.T) {
-	if got := Sequence([]string{"a", "a", "b", "a"}); got != "a ×2, b, a" {
+	if got := sequence([]string{"a", "a", "b", "a"}); got != "a ×2, b, a" {
 		t.Error(got)
 	}
 	long := slices.Repeat([]string{"a", "b"}, 40)
-	if got := Sequence(long); !strings.HasSuffix(got, "… (80 runs)") || len(got) > 120 {
+	if got := sequence(long); !strings.HasSuffix(got, "… (80 runs)") || len(got) > 120 {
 		t.Error(got)
 	}
 }

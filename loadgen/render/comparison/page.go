@@ -84,17 +84,6 @@ func Caveats(all []compare.Warning) render.Details {
 	return render.Details{Summary: counted(len(all), "caveat") + ": " + strings.Join(codesOf(all), ", "), Blocks: []render.Block{l}}
 }
 
-// AllCaveats returns those of a comparison and of its parts, each once, folded under their number.
-func AllCaveats(c compare.Comparison) render.Details {
-	var once []compare.Warning
-	for _, w := range slices.Concat(c.Warnings, warningsBelow(c)) {
-		if !slices.Contains(once, w) {
-			once = append(once, w)
-		}
-	}
-	return Caveats(once)
-}
-
 // kvModel is the model of the KV cache with its chart.
 type kvModel struct {
 	Text   string

@@ -129,7 +129,7 @@ func needed(m compare.Metrics) string {
 func orderBlocks(c compare.Comparison) []render.Block {
 	var t render.Table
 	for _, s := range c.Strata {
-		t.Add("  "+stratumName(c, s), s.Order.Kind, Sequence(s.Order.Sequence))
+		t.Add("  "+stratumName(c, s), s.Order.Kind, sequence(s.Order.Sequence))
 		for _, p := range s.Pairs {
 			if text := p.PairsText(); text != "" {
 				t.Add("  "+pairName(p), text)

@@ -213,7 +213,7 @@ func orderAs(m compare.Metrics) string {
 
 // orderWords formats the order of a stratum with its sequence, and the pairs that its arms are tested by.
 func orderWords(s compare.Stratum) string {
-	text := "Order " + s.Order.Kind + ": " + Sequence(s.Order.Sequence) + "."
+	text := "Order " + s.Order.Kind + ": " + sequence(s.Order.Sequence) + "."
 	if s.Order.Boots > 1 {
 		text += fmt.Sprintf(" The machine was booted %d times.", s.Order.Boots)
 	}
@@ -225,8 +225,8 @@ func orderWords(s compare.Stratum) string {
 	return text
 }
 
-// Sequence shortens repetitions: native ×10, container ×10.
-func Sequence(arms []string) string {
+// sequence shortens repetitions: native ×10, container ×10.
+func sequence(arms []string) string {
 	var parts []string
 	for i := 0; i < len(arms); {
 		n := i

@@ -73,11 +73,11 @@ func (p Page) Document() render.Document {
 	for _, m := range s.Machines {
 		d.Add(p.machine(m)...)
 	}
-	if evidence := SignalTable(s.Signals); s.Signals.Asked() && !evidence.Empty() {
+	if evidence := signalTable(s.Signals); s.Signals.Asked() && !evidence.Empty() {
 		d.Add(render.H2("Evidence"), render.Small("A signal is proven only where witnesses that do not depend on each other agree. Each line below it is one of them."), evidence)
 		d.Add(worthBlocks(s.Signals.Worth)...)
 	}
-	d.Add(render.H2("Phases and sizes"), PhaseTable(s), phaseWorkTable(s), distributionTable("tokens per request", lengthRows(s.Tokens), format.Digits))
+	d.Add(render.H2("Phases and sizes"), phaseTable(s), phaseWorkTable(s), distributionTable("tokens per request", lengthRows(s.Tokens), format.Digits))
 	d.Add(checkedRules(s)...)
 	if s.Tool == nil {
 		d.Add(render.Small("Only requests that ended ok enter latencies. “Send” starts when a request was dispatched, “intended start” when it was due. A percentile is given from the number of samples on that supports it (p50: 5, p75: 11, p90: 29, p95: 59, p99: 299, p99.9: 2,995); – is no figure."))

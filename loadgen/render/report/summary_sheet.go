@@ -35,7 +35,7 @@ func SummarySheet(s summary.Summary) render.Sheet {
 	for _, r := range lengthRows(s.Tokens) {
 		rows = append(rows, r.numbers("tokens"))
 	}
-	return render.Sheet{Name: "Summary", Rows: render.Rows(rows)}
+	return render.Sheet{Name: "Summary", Header: []string{"what", "value", "unit", "note"}, Rows: render.Rows(rows)}
 }
 
 // memoryRows returns the table of memory with numbers: GiB, and percent of the pool.

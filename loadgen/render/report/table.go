@@ -199,8 +199,8 @@ func ledgerTable(m *summary.Memory) render.Table {
 	return t
 }
 
-// PhaseTable has a row for each phase.
-func PhaseTable(s summary.Summary) render.Table {
+// phaseTable has a row for each phase.
+func phaseTable(s summary.Summary) render.Table {
 	t := render.Table{Header: []string{"phase", "start", "end", "requests", "output tokens per second", "mean TTFT", "p50 TTFT"}}
 	switch {
 	case s.Tool != nil:
@@ -277,8 +277,8 @@ func phaseOrder(s summary.Summary) []string {
 	})
 }
 
-// SignalTable has the signals, each followed by its witnesses and by those that it lacks.
-func SignalTable(s evidence.Signals) render.Table {
+// signalTable has the signals, each followed by its witnesses and by those that it lacks.
+func signalTable(s evidence.Signals) render.Table {
 	t := render.Table{Header: []string{"signal", "grade", "witness", "value", "expected", "agrees"}, Words: []int{1, 2}}
 	for _, signal := range s.Named() {
 		grade := string(signal.Grade)

@@ -20,7 +20,7 @@ func TestEachPhaseHasItsTimeToFirstToken(t *testing.T) {
 	warm, again := testrun.Answered(0, 100, 400, 420), testrun.Answered(1, 6000, 100, 120)
 	warm.Phase, again.Phase = "warm_A", "replay_A"
 	run.Records = []openai.Record{warm, again}
-	table := PhaseTable(summarize(t, run))
+	table := phaseTable(summarize(t, run))
 	at := slices.Index(table.Header, "mean TTFT")
 	if at < 0 {
 		t.Fatal(table.Header)
@@ -31,7 +31,7 @@ func TestEachPhaseHasItsTimeToFirstToken(t *testing.T) {
 		}
 	}
 	run.Manifest.Judging.Streaming = false
-	if table := PhaseTable(summarize(t, run)); slices.Contains(table.Header, "mean TTFT") || len(table.Rows[0].Cells) != len(table.Header) {
+	if table := phaseTable(summarize(t, run)); slices.Contains(table.Header, "mean TTFT") || len(table.Rows[0].Cells) != len(table.Header) {
 		t.Errorf("answers were not streamed: %v", table.Header)
 	}
 }
