@@ -172,6 +172,9 @@ func (n *names) url(text string) string {
 	if host = n.name(kindHost, host); strings.Contains(host, ":") {
 		host = "[" + host + "]"
 	}
+	if strings.HasSuffix(rest, "/metrics") { // names of sources have the path
+		port += "/metrics"
+	}
 	return scheme + host + port
 }
 
@@ -209,7 +212,7 @@ func (n *names) run(id string) string {
 	if id == "" || n.runs[id] != "" {
 		return n.runs[id]
 	}
-	base := plainName(n.word("private-run", id))
+	base := n.without(plainName(n.word("private-run", id))) // as a folder's name, a text may become a known name
 	name := base
 	for i := 2; n.taken[name]; i++ {
 		name = fmt.Sprintf("%s-%d", base, i)

@@ -62,11 +62,11 @@ func TestAddressesAndImagesLoseTheirHosts(t *testing.T) {
 	n := knownNames()
 	for _, step := range []struct{ tag, in, want string }{
 		{"url", "http://127.0.0.1:8000/v1", "http://127.0.0.1:8000"}, {"url", "http://[::1]:8000", "http://[::1]:8000"}, {"url", "http://athena-7f:8000/v1?key=1", "http://host-1:8000"},
-		{"url", "https://u:p@api.example/v1", "https://host-2"}, {"url", "[2001:db8::77]:80/metrics", "host-3:80"}, {"url", "/run/engine.sock", "path-1"}, {"url", "athena-7f:x/", "host-4"},
+		{"url", "https://u:p@api.example/v1", "https://host-2"}, {"url", "[2001:db8::77]:80/metrics", "host-3:80/metrics"}, {"url", "/run/engine.sock", "path-1"}, {"url", "athena-7f:x/", "host-4"},
 		{"image", "vllm/vllm-openai:v1", "vllm/vllm-openai:v1"}, {"image", "registry.lab.example:5000/team/vllm:1", "host-5:5000/team/vllm:1"},
 		{"image", "ghcr.io/a/b@sha256:" + strings.Repeat("ab", 32), "host-6/a/b@sha256:" + strings.Repeat("ab", 32)}, {"image", "sha256:" + strings.Repeat("ab", 32), "sha256:" + strings.Repeat("ab", 32)},
 		{"version", "10.13.3.9", "10.13.3.9"}, {"version", "v0.11.1+g1234567", "v0.11.1+g1234567"}, {"sum", "none at all", "none at all"},
-		{"key", `vllm:x_total{engine="0",source="10.0.0.1:80/metrics",new="athena"}`, `vllm:x_total{engine="0",source="host-7:80",new="value-1"}`}, {"key", `a{b="c" http://x}`, "value-3"},
+		{"key", `vllm:x_total{engine="0",source="10.0.0.1:80/metrics",new="athena"}`, `vllm:x_total{engine="0",source="host-7:80/metrics",new="value-1"}`}, {"key", `a{b="c" http://x}`, "value-3"},
 	} {
 		if got := n.text(step.tag, "", step.in); got != step.want {
 			t.Errorf("%s %q became %q and not %q", step.tag, step.in, got, step.want)
@@ -83,7 +83,7 @@ func TestFlagsAndLabelsShowFiguresAndWhatIsCompared(t *testing.T) {
 		{"flags", "url", "http://127.0.0.1:1/v1", "http://127.0.0.1:1/v1"}, {"flags", "url", "http://athena-7f:1/v1", "value-4"}, {"flags", "never-heard-of", "x", "value-5"}, {"flags", "stop", "", ""},
 		{"flags", "prompts", "corpus", "corpus"}, {"flags", "prompts", "clients/acme.jsonl", "value-6"},
 		{"labels", "arm", "on-athena-7f", "on-host-1"}, {"labels", "quant", "fp8", "fp8"}, {"labels", "owner", "eva", "value-7"}, {"labels", "round", "3", "3"}, {"labels", "host", "zeus", "host-2"},
-		{"series", "gpu", "0", "0"}, {"series", "serial", "X1", "serial-1"}, {"series", "container", "engine", "container-1"}, {"series", "unknown", "x y", "value-8"}, {"series", "source", "zeus:80/metrics", "host-2:80"},
+		{"series", "gpu", "0", "0"}, {"series", "serial", "X1", "serial-1"}, {"series", "container", "engine", "container-1"}, {"series", "unknown", "x y", "value-8"}, {"series", "source", "zeus:80/metrics", "host-2:80/metrics"},
 	} {
 		if got := n.text(step.tag, step.name, step.value); got != step.want {
 			t.Errorf("%s %s %s became %q and not %q", step.tag, step.name, step.value, got, step.want)
@@ -193,6 +193,7 @@ func FuzzWord(f *testing.F) {
 // FuzzManifest: what is left of any manifest is JSON, has no known name, and is the same for the same names.
 func FuzzManifest(f *testing.F) {
 	f.Add(`{"schema":"umascope.manifest/1","run":"athena-7f","labels":{"host":"athena-7f"},"server":null,"machines":[{"host":{"serial":"S6XYNX0T123456"}}]}`)
+	f.Add(`{"run":"athena 7f"}`)
 	f.Add(`{"container":{"host_config":{"Binds":["/home/mweber:/x",{"a":1e400}]}}}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		var out, again bytes.Buffer
