@@ -80,7 +80,7 @@ func (n *names) label(name, value string) string {
 func (n *names) flag(name, value string) string {
 	shown := []string{
 		"model", "url", "endpoint", "engine", "scenario", "input-tokens", "output-tokens", "template", "arrival", "trace-unit", "trace-block-tokens", "stages", "set", "sampling",
-		"expect", "slo", "validity", "telemetry", "scrape", "over", "search", "rate", "concurrency", "format", "prompts", "log.level", "log.format", "log-level",
+		"expect", "slo", "validity", "telemetry", "scrape", "over", "search", "rate", "concurrency", "format", "prompts", "log.level", "log.format",
 	}
 	file := (name == "prompts" || name == "template") && strings.Contains(value, "/")
 	if slices.Contains(shown, name) && !file {

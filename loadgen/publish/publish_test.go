@@ -168,8 +168,7 @@ func TestAComparisonOfThePackIsThatOfTheRuns(t *testing.T) {
 		s.BootID = m.Client.BootID
 		m.Flags["ca-file"], m.Flags["concurrency"] = fmt.Sprintf("/home/%s/%d.pem", secretUser, i%2), fmt.Sprint(8+i%2)
 		m.Server.Version, m.Server.Engine = fmt.Sprintf("0.11.%d", i%2), "vllm"
-		m.Campaign.Files[0].Path = fmt.Sprintf("/home/%s/engine.yaml", secretUser)
-		m.Campaign.Files[0].SHA256, m.Campaign.Collected[0].SHA256, m.Server.FingerprintStart.Weights.ConfigSHA256 = strings.Repeat("fa", 32), strings.Repeat("cd", 32), strings.Repeat("ef", 32)
+		m.Campaign.Collected[0].SHA256, m.Server.FingerprintStart.Weights.ConfigSHA256 = strings.Repeat("cd", 32), strings.Repeat("ef", 32)
 		m.Container.Image = fmt.Sprintf("registry.lab.example/vllm:%d", i%2)
 		// An engine on two machines: the second has facts and a ledger under its name.
 		m.Machines[0].Source, s.Machines[0].Source, s.Together.Hosts = "athena-8f", "athena-8f", []string{s.Labels["host"], "athena-8f"}

@@ -115,11 +115,9 @@ type Collected struct {
 	Cut    bool   `json:"cut,omitempty"`
 }
 
-// ArmFile is a file that was written for the engine.
+// ArmFile is a file that was written for the engine. Provenance identifies its content.
 type ArmFile struct {
 	Path string `json:"path" pack:"path"`
-	// SHA256 is set in runs from before keyed hashes: Provenance identifies the files of later ones.
-	SHA256 string `json:"sha256,omitempty" pack:"sum"`
 }
 
 // ArmMember is a process that was started for the engine. Of its arguments only the names of options are kept, since

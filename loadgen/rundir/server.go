@@ -38,14 +38,6 @@ type Server struct {
 	FingerprintEnd   *Fingerprint `json:"fingerprint_end,omitempty"`
 }
 
-// nameLlamaCPP sets the name and the build of llama.cpp in manifests from before it had its own name: its name was
-// openai, and its build was the setting build_info, which no other engine has.
-func (s *Server) nameLlamaCPP() {
-	if build := s.Settings["build_info"]; s.Engine == "openai" && s.Version == "" && build != "" {
-		s.Engine, s.Version = "llamacpp", build
-	}
-}
-
 // PrefixCacheReset is the outcome of the request that empties an engine's prefix cache.
 type PrefixCacheReset struct {
 	Path string `json:"path" pack:"word"` // POST to it

@@ -8,11 +8,8 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// Schema names the form of summary.json. Summaries of SchemaBefore, which has other names of memory, can be read too.
-const (
-	Schema       = "umascope.summary/2"
-	SchemaBefore = "umascope.summary/1"
-)
+// Schema names the form of summary.json.
+const Schema = "umascope.summary/2"
 
 // Summary is summary.json.
 type Summary struct {
