@@ -49,17 +49,12 @@ type compareLine struct {
 
 // margin is a --margin.
 type margin struct {
-	metric figureName
+	metric string
 	value  figure.Margin
 }
 
 func parseMargin(text string) (m margin, err error) {
-	name, amount, found := strings.Cut(text, "=")
-	m.metric = currentName(name)
-	if found {
-		text = m.metric.now + "=" + amount
-	}
-	_, m.value, err = compare.ParseMargin(text)
+	m.metric, m.value, err = compare.ParseMargin(text)
 	return m, err
 }
 
@@ -110,7 +105,6 @@ func (l *compareLine) run(stdout, stderr io.Writer) error {
 	if err := l.check(); err != nil {
 		return usage(err)
 	}
-	l.noticeRenamed(stderr)
 	runs, skipped, err := summary.Load(l.folders)
 	if err != nil {
 		return usage(err)
@@ -133,16 +127,6 @@ func (l *compareLine) run(stdout, stderr io.Writer) error {
 	return l.judge(stderr, c)
 }
 
-// noticeRenamed reports old names of metrics and replaces them with the current names.
-func (l *compareLine) noticeRenamed(stderr io.Writer) {
-	for _, m := range l.margins {
-		m.metric.notice(stderr, "--margin")
-	}
-	primary := currentName(l.options.Primary)
-	primary.notice(stderr, "--primary")
-	l.options.Primary = primary.now
-}
-
 // check refuses flags that contradict each other, and collects the margins.
 func (l *compareLine) check() error {
 	if kinds := count(l.asJSON, l.asCSV, l.asMD); kinds > 1 {
@@ -153,10 +137,10 @@ func (l *compareLine) check() error {
 	}
 	l.options.Margins = map[string]figure.Margin{}
 	for _, m := range l.margins {
-		if _, twice := l.options.Margins[m.metric.now]; twice {
-			return fmt.Errorf("--margin: %s is given twice", m.metric.now)
+		if _, twice := l.options.Margins[m.metric]; twice {
+			return fmt.Errorf("--margin: %s is given twice", m.metric)
 		}
-		l.options.Margins[m.metric.now] = m.value
+		l.options.Margins[m.metric] = m.value
 	}
 	return nil
 }

@@ -174,7 +174,6 @@ func TestBadFlagsAreRefusedByName(t *testing.T) {
 		{"--run-id", []string{"--run-id=.hidden"}},
 		{"--web.listen-address", []string{"--web.listen-address=nowhere"}},
 		{"--log.level", []string{"--log.level=loud"}},
-		{"--log-level", []string{"--log-level=loud"}},
 		{"--seed", []string{"--seed=-1"}},
 		{"--scenario", []string{"--scenario=none"}},
 		{"--clients", []string{"--clients=4"}}, // of another scenario

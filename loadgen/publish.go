@@ -34,7 +34,7 @@ const publishHelp = `Write a pack of runs for a static web server.
 
 It has a page, tables of runs, of every slot of their campaigns, of arms and of differences, the figures, how all came about, how to cite it, the runs themselves and the SHA-256 of every file.
 
-What says whose machine it was is taken out: names of hosts and people, paths, addresses, serial numbers, UUIDs, containers. Each is replaced by its kind and a number, so that what was equal stays equal and compare of the pack says what compare of the runs says. Prompts, outputs, logs and what commands printed are left out unless --with asks for them; texts are then searched for such names, which is all that can be done with them: read them first.
+A pack has the numbers of the runs, and texts that are on a list: models, arms, scenarios, engines, versions, settings. Names of hosts and people, paths, addresses, serial numbers, UUIDs and containers are not: each is replaced by its kind and a number, so that equal names stay equal and a comparison of the pack equals the comparison of the runs. Prompts, outputs, logs and what commands printed are left out. --with adds them as they are: read them first.
 
 A pack that is there is replaced at once; anything else is not. Exit codes: 1 if --verify finds a file that is not the one that was packed; 2 if there is nothing to publish, or something else in the way.`
 
@@ -60,9 +60,8 @@ func publishVerb(app *kingpin.Application) verb {
 	terminal.Flag(clause, "title", "Title of the page and of its citation.", "Benchmark runs", &s.Title, terminal.Text)
 	terminal.Flags(clause, "author", "Who is to be cited; may be repeated.", &s.Authors, terminal.Text, terminal.AsGiven)
 	terminal.Flag(clause, "license", "SPDX identifier of the licence of the pack, such as CC-BY-4.0.", "", &s.License, parseLicense).PlaceHolder("NAME")
-	terminal.Flag(clause, "keep", "Kinds of names to tell all the same: "+terminal.Join(publish.Kinds())+".", "", &s.Keep, eachOf(publish.ParseKind)).PlaceHolder("KIND,...")
-	terminal.Flag(clause, "with", "Files of runs to put in too: "+terminal.Join(publish.Extras())+".", "", &s.With, eachOf(publish.ParseExtra)).PlaceHolder("NAME,...")
-	clause.Flag("no-redact", "Take nothing out.").BoolVar(&s.Raw)
+	terminal.Flag(clause, "with", "Files of runs to add as they are: "+terminal.Join(publish.Extras())+".", "", &s.With, eachOf(publish.ParseExtra)).PlaceHolder("NAME,...")
+	terminal.Flag(clause, "labels", "Labels of runs to show, in addition to "+strings.Join(publish.Labels(), ", ")+" and those that are compared.", "", &s.Labels, parseLabels).PlaceHolder("LABEL,...")
 	return verb{clause, func(ctx context.Context, p Program) error { return l.run(ctx, p.Stdout, p.Stderr) }}
 }
 
@@ -118,7 +117,8 @@ func (l *publishLine) run(ctx context.Context, stdout, stderr io.Writer) error {
 		sources = append(sources, r.Folder)
 	}
 	s := l.settings
-	s.Known, s.Program, s.Now, s.Read = thisPlace(), buildVersion(), time.Now(), observations
+	s.Program, s.Now, s.Read = buildVersion(), time.Now(), observations
+	s.Host, s.User = thisPlace()
 	if s.Slots, err = slotsOf(sources); err != nil {
 		return usage(err)
 	}
@@ -130,6 +130,9 @@ func (l *publishLine) run(ctx context.Context, stdout, stderr io.Writer) error {
 	fmt.Fprintf(stdout, "%s: %d runs in %d files\n", printable(filepath.Join(s.Out, publish.IndexFile)), len(pack.Runs), len(pack.Files)+1)
 	if len(pack.LeftOut) > 0 {
 		fmt.Fprintf(stdout, "left out of the runs: %s\n", printable(strings.Join(pack.LeftOut, ", ")))
+	}
+	if len(s.With) > 0 {
+		fmt.Fprintf(stdout, "as they are, with any names and secrets in them: %s; read them before you upload the pack\n", terminal.Join(s.With))
 	}
 	return nil
 }
@@ -147,8 +150,6 @@ func (l *publishLine) check() error {
 		return errors.New("publish: name the folders of runs; try uma-load publish --help")
 	case l.settings.Out == "":
 		return errors.New("--out: name the folder of the pack")
-	case l.settings.Raw && len(l.settings.Keep) > 0:
-		return errors.New("--keep: --no-redact keeps all")
 	}
 	out, err := real(l.settings.Out)
 	for _, dir := range l.folders {
@@ -211,16 +212,14 @@ func observations(paths []string) ([]compare.Run, error) {
 	return runs, nil
 }
 
-// thisPlace returns the names of this machine and its user, which may appear in texts of runs made here.
-func thisPlace() []publish.Identity {
-	var known []publish.Identity
-	if name, err := os.Hostname(); err == nil {
-		known = append(known, publish.Identity{Kind: publish.KindHost, Name: name})
-	}
+// thisPlace returns the names of this machine and its user, which may appear in texts of runs made here; empty if
+// unknown.
+func thisPlace() (host, login string) {
+	host, _ = os.Hostname()
 	if who, err := user.Current(); err == nil {
-		known = append(known, publish.Identity{Kind: publish.KindUser, Name: who.Username})
+		login = who.Username
 	}
-	return known
+	return host, login
 }
 
 // slotsOf returns the slots of the campaigns whose folders contain the runs.

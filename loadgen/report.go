@@ -14,7 +14,6 @@ import (
 
 	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/exporter/engine/supported"
-	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/figure"
 	"github.com/umascope/umascope/loadgen/render/report"
@@ -98,7 +97,7 @@ func parseComputed(text string) (computedMetric, error) {
 		return computedMetric{}, err
 	}
 	for _, of := range f.Names() {
-		if _, known := figure.FindCompared(currentName(of).now); !known {
+		if _, known := figure.FindCompared(of); !known {
 			return computedMetric{}, fmt.Errorf("%q: %q is no metric; near it are %s", text, of, strings.Join(compare.Near(of), ", "))
 		}
 	}
@@ -107,11 +106,6 @@ func parseComputed(text string) (computedMetric, error) {
 
 // compute computes the metrics of --metric.
 func (l *reportLine) compute(figures map[string]float64) []summary.Computed {
-	for _, name := range metric.RenamedFigures() {
-		if v, known := figures[name.New]; known {
-			figures[name.Old] = v // expressions may use old names
-		}
-	}
 	var all []summary.Computed
 	for _, m := range l.metrics {
 		all = append(all, summary.Computed{Name: m.name, Value: m.of.Value(figures)})
@@ -156,11 +150,6 @@ func checkPlace(flag, path string) error {
 func (l *reportLine) run(stdout, stderr io.Writer) error {
 	if err := l.check(); err != nil {
 		return usage(err)
-	}
-	for _, m := range l.metrics {
-		for _, name := range m.of.Names() {
-			currentName(name).notice(stderr, "--metric")
-		}
 	}
 	paths, err := summary.Find(l.folders)
 	if err != nil {

@@ -51,7 +51,7 @@ func oldRuns(t *testing.T, n int) string {
 			t.Fatal(err)
 		}
 		manifest := `{"schema":"umascope.manifest/1","run":"` + id + `","state":"complete","started_at":"` + start.Format(time.RFC3339) + `"}`
-		for name, text := range map[string]string{rundir.ManifestFile: manifest, rundir.SummaryFile: `{"schema":"umascope.summary/1","run":"` + id + `","valid":true}`} {
+		for name, text := range map[string]string{rundir.ManifestFile: manifest, rundir.SummaryFile: `{"schema":"umascope.summary/2","run":"` + id + `","valid":true}`} {
 			overwrite(t, f.Path(name), text)
 		}
 	}

@@ -55,7 +55,7 @@ func powerVerb(campaign *kingpin.CmdClause) verb {
 
 // parseMetric accepts metrics that runs are compared by.
 func parseMetric(text string) (string, error) {
-	if _, known := figure.FindCompared(currentName(text).now); !known {
+	if _, known := figure.FindCompared(text); !known {
 		return "", fmt.Errorf("%q is no metric; near it are %s", text, terminal.Join(compare.Near(text)))
 	}
 	return text, nil
@@ -63,9 +63,6 @@ func parseMetric(text string) (string, error) {
 
 // run carries out campaign power.
 func (l *powerLine) run(stdout, stderr io.Writer) error {
-	name := currentName(l.metric)
-	name.notice(stderr, "--metric")
-	l.metric = name.now
 	cv := l.cv
 	switch {
 	case cv > 0 && len(l.from) > 0:

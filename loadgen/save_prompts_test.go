@@ -67,7 +67,7 @@ func TestPromptsAreKeptForTheirOwnerAlone(t *testing.T) {
 		if info, err := os.Stat(archive); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("an archive of prompts: %v, %v", info.Mode(), err)
 		}
-		for _, how := range [][]string{nil, {"--no-redact", "--with=outputs,conversations,logs,captures,snapshots"}} {
+		for _, how := range [][]string{nil, {"--with=outputs,conversations,logs,captures,snapshots"}} {
 			pack := filepath.Join(t.TempDir(), "pack")
 			succeeded(t, append([]string{"publish", dir, "--out", pack}, how...)...)
 			everything(t, pack, func(name, content string) {

@@ -34,7 +34,6 @@ type serveLine struct {
 	runs          string
 	web           runner.ListenAddress
 	perCell, most int
-	noLegacyNames bool
 	log           terminal.Log
 }
 
@@ -46,7 +45,6 @@ func serveVerb(app *kingpin.Application) verb {
 	readerFlags(clause, &l.web)
 	terminal.Flag(clause, "runs-per-cell", "How many runs of a cell are shown, the newest.", "10", &l.perCell, terminal.AtLeast(1))
 	terminal.Flag(clause, "max-runs", "How many runs are shown in all, the newest.", "500", &l.most, terminal.AtLeast(1))
-	clause.Flag("no-legacy-names", "Leave out the earlier names of series.").BoolVar(&l.noLegacyNames)
 	l.log.Flags(clause, defaultLogLevel)
 	return verb{clause, func(ctx context.Context, p Program) error {
 		return l.run(ctx, l.address(p.Stderr), p.Cut, l.log.Logger(p.Stderr))
@@ -94,5 +92,5 @@ func (l *serveLine) run(ctx context.Context, address runner.ListenAddress, cut <
 
 // served returns the folder of runs that is served.
 func (l *serveLine) served() *promexport.Results {
-	return promexport.New(l.runs, l.perCell, l.most, !l.noLegacyNames)
+	return promexport.New(l.runs, l.perCell, l.most)
 }

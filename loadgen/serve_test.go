@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/umascope/umascope/exporter/metric"
 	"github.com/umascope/umascope/loadgen/promexport"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runner"
@@ -94,31 +93,6 @@ func fetched(t *testing.T, url string) string {
 		t.Fatalf("%s: %s %s (%v)", url, answer.Status, body, err)
 	}
 	return string(body)
-}
-
-// Prometheus keeps what a dashboard of the last release asks for, unless a flag says that no one does.
-func TestServeLeavesOldNamesOutOnRequest(t *testing.T) {
-	t.Parallel()
-	runs := t.TempDir()
-	if err := os.CopyFS(filepath.Join(runs, "r"), os.DirFS("../cmd/internal/golden/testdata/runs/demo-native")); err != nil {
-		t.Fatal(err)
-	}
-	for flag, old := range map[string]bool{"": true, "--no-legacy-names": false} {
-		args := []string{"--runs", runs, "--web.listen-address=127.0.0.1:0"}
-		if flag != "" {
-			args = append(args, flag)
-		}
-		url, _, end := served(t, args...)
-		page := fetched(t, url+"/metrics")
-		for _, name := range metric.RenamedSeries() {
-			if strings.Contains(page, "\n"+name.Old+"{") != old || !strings.Contains(page, "\n"+name.New+"{") {
-				t.Errorf("%q: %s or %s is missing, or is there although it should not be", flag, name.Old, name.New)
-			}
-		}
-		if code := end(); code != exitDone {
-			t.Errorf("exit %d", code)
-		}
-	}
 }
 
 func TestFinishedRunsAreServed(t *testing.T) {

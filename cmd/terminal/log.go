@@ -11,10 +11,9 @@ type Log struct{ level, format string }
 // LogAt returns a log of a level.
 func LogAt(level string) Log { return Log{level: level} }
 
-// Flags declares the flags; fallback is the level where none is given. --log-level, the earlier spelling, is still read.
+// Flags declares the flags; fallback is the level where none is given.
 func (l *Log) Flags(set FlagSet, fallback string) {
 	Flag(set, "log.level", "Least severe messages to log: debug, info, warn, error.", fallback, &l.level, OneOf("debug", "info", "warn", "error"))
-	Flag(set, "log-level", "Earlier spelling of --log.level.", "", &l.level, OneOf("debug", "info", "warn", "error")).Hidden()
 	Flag(set, "log.format", "Format of log messages: logfmt or json.", "logfmt", &l.format, OneOf("logfmt", "json"))
 }
 

@@ -8,14 +8,13 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 )
 
-func TestLogFlagsSetLevelAndFormatInBothSpellings(t *testing.T) {
+func TestLogFlagsSetLevelAndFormat(t *testing.T) {
 	for args, want := range map[string]string{
 		"":                                       "level=WARN msg=b\n",
 		"--log.level=info":                       "level=INFO msg=a\nlevel=WARN msg=b\n",
-		"--log-level=info":                       "level=INFO msg=a\nlevel=WARN msg=b\n",
 		"--log.level=error":                      "",
 		"--log.level=warn --log.format=json":     `"level":"WARN","msg":"b"}` + "\n",
-		"--log-level=error --log.format=logfmt ": "",
+		"--log.level=error --log.format=logfmt ": "",
 	} {
 		var l Log
 		app := kingpin.New("uma-tool", "Does things.").Terminate(func(int) {})

@@ -9,11 +9,8 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// Schema names the form of a comparison. Comparisons of SchemaBefore, which has other names of memory, can be read too.
-const (
-	Schema       = "umascope.comparison/2"
-	SchemaBefore = "umascope.comparison/1"
-)
+// Schema names the form of a comparison.
+const Schema = "umascope.comparison/2"
 
 // Run is the input of a comparison: the figures and facts of one run.
 type Run struct {

@@ -258,7 +258,7 @@ func (r observed) promptFacts(f *factList) {
 func (r observed) flags() map[string]string {
 	flags := maps.Clone(r.Manifest.Flags)
 	for _, name := range []string{
-		"out", "run-id", "label", "log.level", "log.format", "log-level", "engine-log", "verbose", "print-content", "progress", "web.listen-address", "web.allow-host", "web.config.file", "web.linger", "telemetry-config",
+		"out", "run-id", "label", "log.level", "log.format", "engine-log", "verbose", "print-content", "progress", "web.listen-address", "web.allow-host", "web.config.file", "web.linger", "telemetry-config",
 		"xlsx", "csv", "conversations", "benchstat", "start-at", "help", "version", "notify-url",
 	} {
 		delete(flags, name)

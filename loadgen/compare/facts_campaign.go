@@ -3,7 +3,6 @@ package compare
 import (
 	"cmp"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/umascope/umascope/loadgen/rundir"
@@ -53,11 +52,6 @@ func (r observed) campaignFacts(f *factList) {
 			options = ""
 		}
 		f.add("process "+p.Name, strings.TrimSpace(p.Program+" "+options)+where)
-	}
-	for _, file := range c.Files {
-		if file.SHA256 != "" { // set in runs from before keyed hashes
-			f.add("file "+filepath.Base(file.Path), shortHash(file.SHA256))
-		}
 	}
 	for _, collected := range c.Collected {
 		f.add("collected "+collected.Name, shortHash(collected.SHA256))

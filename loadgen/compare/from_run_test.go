@@ -246,20 +246,20 @@ func TestTheContextThatAServerAllowsIsFact(t *testing.T) {
 	}
 }
 
-// TestWhatACampaignDidAroundARunIsFact: files by their hash, processes by their options, what gates and
+// TestWhatACampaignDidAroundARunIsFact: processes by their options, what gates and
 // checks saw.
 func TestWhatACampaignDidAroundARunIsFact(t *testing.T) {
 	r := finished("r1")
 	r.Manifest.Campaign = &rundir.Campaign{
 		Processes: []rundir.ArmMember{{Name: "serve", Program: "vllm", Options: []string{"--model", "-p"}, Container: "c1", Host: "spark2"}},
-		Files:     []rundir.ArmFile{{Path: "/etc/x/engine.yaml", SHA256: "0123456789abcdef"}},
+		Files:     []rundir.ArmFile{{Path: "/etc/x/engine.yaml"}},
 		Collected: []rundir.Collected{{Name: "pip", SHA256: "fedcba9876543210"}},
 		PageCache: &rundir.PageCache{Policy: "evict", AfterBytes: new(uint64(4096))},
 		Gates:     []rundir.Gate{{Name: "mem_free", Value: new(9e10), Unit: "bytes"}, {Name: "cooldown", Value: new(300.), Unit: "seconds"}, {Name: "gpu_celsius", Unit: "celsius"}},
 		Checks:    []rundir.Check{{Name: "matmul", When: "before", Value: new(-50.), Unit: "TFLOPS"}, {Name: "none", When: "after"}},
 	}
 	want := map[string]string{
-		"process serve": "vllm --model -p in c1 on spark2", "file engine.yaml": "0123456789ab", "collected pip": "fedcba987654", "page cache before the engine": "evict",
+		"process serve": "vllm --model -p in c1 on spark2", "collected pip": "fedcba987654", "page cache before the engine": "evict",
 		"files in the page cache before the engine": "4096 bytes", "gate mem_free": "9e+10 bytes", "check matmul before": "-50 TFLOPS",
 	}
 	got := map[string]string{}
@@ -458,7 +458,7 @@ func FuzzFromRun(f *testing.F) {
 		`"requests":{"ok":2,"http":1},"latency":{"ttft":{"intended":{"n":9,"p50":0.5}},"tpot":{"send":{"p99":null}}}`,
 		`"energy":{"joules":9},"phases":{"measure":{"start":1,"end":1,"measured":true}},"thermal":{"throttle_seconds":{"x":1}}`,
 	} {
-		f.Add(manifest, `{"schema":"umascope.summary/1","run":"r1",`+more+`}`)
+		f.Add(manifest, `{"schema":"umascope.summary/2","run":"r1",`+more+`}`)
 	}
 	path := filepath.Join(f.TempDir(), "r1")
 	if err := os.MkdirAll(path, 0o755); err != nil {

@@ -56,8 +56,8 @@ const (
 
 // Signal is a graded statement with its figures.
 type Signal struct {
-	Grade   Grade    `json:"grade"`
-	Reason  Reason   `json:"reason"`
+	Grade   Grade    `json:"grade" pack:"word"`
+	Reason  Reason   `json:"reason" pack:"word"`
 	Figures []Figure `json:"witnesses"`
 	// Missing lists the witnesses that the verdict lacks.
 	Missing []Missing `json:"missing_witnesses,omitempty"`
@@ -65,15 +65,15 @@ type Signal struct {
 
 // Missing is a witness without a figure: the reason, and what the user can do.
 type Missing struct {
-	Name   string `json:"name"`
-	Reason string `json:"reason"`
+	Name   string `json:"name" pack:"word"`
+	Reason string `json:"reason" pack:"text"`
 }
 
 // Figure is one figure behind a signal, and the range that it has if the statement is true.
 type Figure struct {
-	Name     string  `json:"name"`
+	Name     string  `json:"name" pack:"word"`
 	Value    float64 `json:"value"`
-	Unit     string  `json:"unit"`
+	Unit     string  `json:"unit" pack:"word"`
 	Expected Range   `json:"expected"`
 	Agrees   bool    `json:"agrees"`
 }

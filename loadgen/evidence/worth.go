@@ -40,7 +40,7 @@ type Pair struct{ Tokens, ComputedSeconds, ReusedSeconds float64 }
 
 // BreakEven is the length of a prompt from which reuse takes less time than computing, within the lengths of the run.
 type BreakEven struct {
-	Outcome BreakEvenOutcome `json:"outcome"`
+	Outcome BreakEvenOutcome `json:"outcome" pack:"word"`
 	// Tokens is the length at which both take as long; absent where they do not within the run.
 	Tokens *float64 `json:"tokens,omitempty"`
 	// LeastTokens and MostTokens are the lengths of the run.

@@ -27,22 +27,22 @@ func Statuses() []Status {
 // Record is one line of requests.jsonl. Fields ending in _ns are offsets in nanoseconds from the run's start on one
 // monotonic clock. A field is absent (nil) if its event did not happen.
 type Record struct {
-	Run string `json:"run"`
+	Run string `json:"run" pack:"run"`
 	// Rank is the rank of the process that sent the request, if several shared the load; absent if one process sent all
 	// of it.
 	Rank *int `json:"rank,omitempty"`
 	// Server is the URL of the server, if several shared the load; absent if all requests went to one.
-	Server       string `json:"server,omitempty"`
-	Phase        string `json:"phase"`
+	Server       string `json:"server,omitempty" pack:"url"`
+	Phase        string `json:"phase" pack:"name"`
 	Index        int    `json:"index"`
-	Conversation string `json:"conversation,omitempty"`
+	Conversation string `json:"conversation,omitempty" pack:"conversation"`
 	Turn         int    `json:"turn,omitempty"`
 	// Session is the number of the client that held the conversation.
-	Session string `json:"session,omitempty"`
+	Session string `json:"session,omitempty" pack:"conversation"`
 
-	PromptSHA256      string `json:"prompt_sha256"`
-	PrefixSHA256      string `json:"prefix_sha256,omitempty"`
-	ParamsSHA256      string `json:"params_sha256,omitempty"`
+	PromptSHA256      string `json:"prompt_sha256" pack:"sum"`
+	PrefixSHA256      string `json:"prefix_sha256,omitempty" pack:"sum"`
+	ParamsSHA256      string `json:"params_sha256,omitempty" pack:"sum"`
 	InputTokensTarget int    `json:"input_tokens_target,omitempty"`
 	// RepeatedTokensTarget is how many of these tokens, at the prompt's beginning, other requests of the schedule share
 	// by design: a prefix cache may answer them. It leaves out the history of a conversation.
@@ -62,8 +62,8 @@ type Record struct {
 	ConnectionNS   int64  `json:"connection_ns,omitempty"`
 	HeadersNS      *int64 `json:"headers_ns,omitempty"`
 	FirstEventNS   *int64 `json:"first_event_ns,omitempty"`
-	FirstEventType string `json:"first_event_type,omitempty"` // role, payload, usage, comment, error, done, empty
-	FirstTokenNS   *int64 `json:"first_token_ns,omitempty"`   // first payload: text, reasoning, tool fragment or audio
+	FirstEventType string `json:"first_event_type,omitempty" pack:"name"` // role, payload, usage, comment, error, done, empty
+	FirstTokenNS   *int64 `json:"first_token_ns,omitempty"`               // first payload: text, reasoning, tool fragment or audio
 	// FirstVisibleNS is the first payload that is not reasoning. It is absent if text under an unknown member came before
 	// it, which may have been visible output.
 	FirstVisibleNS *int64 `json:"first_visible_ns,omitempty"`
@@ -77,13 +77,13 @@ type Record struct {
 	// one chunk.
 	ArrivalTokens []int `json:"arrival_tokens,omitempty"`
 	// ArrivalTokensSource is how the server reports them: token_ids, logprobs or usage.
-	ArrivalTokensSource string `json:"arrival_tokens_source,omitempty"`
+	ArrivalTokensSource string `json:"arrival_tokens_source,omitempty" pack:"name"`
 	// SilentTokens of ArrivalTokens came by their ids in events without text before the chunk: half a character, a
 	// special token. It is empty if there are none.
 	SilentTokens []int `json:"silent_tokens,omitempty"`
 	// ArrivalKinds has one letter per payload chunk: t text, r reasoning, c tool call, a audio without a transcript, u text
 	// under an unknown member.
-	ArrivalKinds string `json:"arrival_kinds,omitempty"`
+	ArrivalKinds string `json:"arrival_kinds,omitempty" pack:"letters"`
 	// ReadIDs numbers the network read that completed each payload chunk.
 	ReadIDs []int `json:"read_ids,omitempty"`
 	// UnsureChunks are the payload chunks, by index, that may have arrived earlier than ArrivalsNS has them, by up to
@@ -101,12 +101,12 @@ type Record struct {
 	TokensIn     *int   `json:"tokens_in,omitempty"`
 	TokensOut    *int   `json:"tokens_out,omitempty"`
 	TokensCached *int   `json:"tokens_cached,omitempty"`
-	TokensSource string `json:"tokens_source,omitempty"` // usage, token_ids, logprobs, chunks
+	TokensSource string `json:"tokens_source,omitempty" pack:"name"` // usage, token_ids, logprobs, chunks
 	// UsageFault is why the server's counts cannot be right; the record then has no token count. Empty if they can.
-	UsageFault string `json:"usage_fault,omitempty"`
+	UsageFault string `json:"usage_fault,omitempty" pack:"text"`
 	// UnknownMembers name the members of delta, message or choice that no known API has and whose text counts as output,
 	// such as delta.thinking; at most 8.
-	UnknownMembers []string `json:"unknown_members,omitempty"`
+	UnknownMembers []string `json:"unknown_members,omitempty" pack:"name"`
 	// TokensCachedByTier is the source tier of cached tokens, of an engine that reports it on request.
 	TokensCachedByTier *TierTokens `json:"tokens_cached_by_tier,omitempty"`
 	// TokensReasoning of TokensOut are reasoning; TokensAccepted of them were drafted and accepted.
@@ -117,14 +117,14 @@ type Record struct {
 	Drafts        *int `json:"drafts,omitempty"`
 	// TokensPerStep is the mean number of tokens that the engine decoded in one step, as the engine reports it.
 	TokensPerStep float64 `json:"tokens_per_step,omitempty"`
-	FinishReason  string  `json:"finish_reason,omitempty"`
+	FinishReason  string  `json:"finish_reason,omitempty" pack:"name"`
 
 	HTTPStatus      int    `json:"http_status,omitempty"`
-	Status          Status `json:"status"`
+	Status          Status `json:"status" pack:"name"`
 	Error           string `json:"error,omitempty"`
 	ServerRequestID string `json:"server_request_id,omitempty"`
 	OutputChars     int    `json:"output_chars"`
-	OutputSHA256    string `json:"output_sha256,omitempty"` // reasoning, text and tool fragments in order
+	OutputSHA256    string `json:"output_sha256,omitempty" pack:"sum"` // reasoning, text and tool fragments in order
 }
 
 // TierTokens are tokens by the tier of the KV cache that held them; absent if not reported.

@@ -14,7 +14,7 @@ func (c collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect sends the series of the runs and comparisons that exist now.
 func (c collector) Collect(into chan<- prometheus.Metric) {
-	shown, out := c.results.Look(), emitter{into, map[string]*prometheus.Desc{}, c.results.LegacyNames}
+	shown, out := c.results.Look(), emitter{into, map[string]*prometheus.Desc{}}
 	for _, r := range shown.Runs {
 		out.run(r)
 		for name, z := range shown.Scores[r.info.run] {
@@ -36,8 +36,6 @@ func (c collector) Collect(into chan<- prometheus.Metric) {
 type emitter struct {
 	into  chan<- prometheus.Metric
 	descs map[string]*prometheus.Desc // by name: a page has thousands of series of a family
-	// legacyNames serves renamed series under their old names too.
-	legacyNames bool
 }
 
 func (e emitter) describe(d metric.Def) *prometheus.Desc {
@@ -56,20 +54,6 @@ func (e emitter) gauge(m metric.Gauge, v float64, labels ...string) {
 func (e emitter) all(values []series) {
 	for _, s := range values {
 		e.gauge(*s.family, s.value, s.labels...)
-		if e.legacyNames {
-			e.legacy(s)
-		}
-	}
-}
-
-// legacy serves a series under its old name, if it has one.
-func (e emitter) legacy(s series) {
-	d := s.family.Def()
-	for _, r := range metric.RenamedSeries() {
-		if r.New == d.Name {
-			d.Name, d.Help = r.Old, "Old name of "+r.New+", served for one release."
-			e.into <- prometheus.MustNewConstMetric(e.describe(d), prometheus.GaugeValue, s.value, s.labels...)
-		}
 	}
 }
 

@@ -109,7 +109,7 @@ func FuzzSavedComparison(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(text)
-	f.Add([]byte(`{"schema":"umascope.comparison/1","strata":[{"within":{"":"\u0000"},"pairs":[{"a":"","metrics":[{"name":"","ratio":1e308},{}]}]}]}`))
+	f.Add([]byte(`{"schema":"umascope.comparison/2","strata":[{"within":{"":"\u0000"},"pairs":[{"a":"","metrics":[{"name":"","ratio":1e308},{}]}]}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		whole, err := parseComparison(text)
 		if err != nil {
@@ -119,7 +119,7 @@ func FuzzSavedComparison(f *testing.F) {
 		if len(c.Rows) > mostRows || len(c.series) > mostSeries {
 			t.Errorf("%d rows, %d series", len(c.Rows), len(c.series))
 		}
-		b := &bench{Results: New("none", 1, 1, false)}
+		b := &bench{Results: New("none", 1, 1)}
 		b.find = func(string) ([]string, error) { return nil, nil }
 		b.shown, b.looked = &Shown{Comparisons: []comparison{c}}, time.Now()
 		page := b.page(t)

@@ -44,7 +44,7 @@ type bench struct {
 func newBench(t testing.TB) *bench {
 	t.Helper()
 	b := &bench{runs: map[string]Run{}, errs: map[string]error{}, now: noon}
-	b.Results = New(t.TempDir(), 10, 500, false)
+	b.Results = New(t.TempDir(), 10, 500)
 	b.find = func(string) ([]string, error) { return slices.Sorted(maps.Keys(b.runs)), nil }
 	b.open = func(path string) (Run, error) { b.opened.Add(1); return b.runs[path], b.errs[path] }
 	b.Now = func() time.Time { return b.now }

@@ -27,8 +27,6 @@ type Results struct {
 	PerCell, Most int
 	// MaxAge is the maximum age of the served data: an earlier scrape gets the data of the last one.
 	MaxAge time.Duration
-	// LegacyNames serves renamed series under their old names too.
-	LegacyNames bool
 	// Now is the clock.
 	Now func() time.Time
 
@@ -43,8 +41,8 @@ type Results struct {
 }
 
 // New returns the results below a folder, by the clock of the machine.
-func New(root string, perCell, most int, legacyNames bool) *Results {
-	return &Results{Root: root, PerCell: perCell, Most: most, MaxAge: maxAge, LegacyNames: legacyNames, Now: time.Now, find: findRuns, open: openRun}
+func New(root string, perCell, most int) *Results {
+	return &Results{Root: root, PerCell: perCell, Most: most, MaxAge: maxAge, Now: time.Now, find: findRuns, open: openRun}
 }
 
 // findRuns lists the runs below a folder, which may have none yet.

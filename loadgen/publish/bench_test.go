@@ -9,7 +9,7 @@ import (
 	"github.com/umascope/umascope/loadgen/openai"
 )
 
-// BenchmarkRequests takes out of a thousand records of 32 arrivals what is not told.
+// BenchmarkRequests cleans a thousand records of 32 arrivals.
 func BenchmarkRequests(b *testing.B) {
 	record := openai.Record{Run: "r", Phase: "measure", PromptSHA256: "0123456789abcdef", Status: openai.StatusOK, ArrivalKinds: "tttttttttttttttttttttttttttttttt", Conversation: "c"}
 	for i := range 32 {
@@ -22,10 +22,10 @@ func BenchmarkRequests(b *testing.B) {
 		b.Fatal(err)
 	}
 	text = bytes.Repeat(append(text, '\n'), 1000)
-	c, of := newCleaner(nil, known()), conversations{}
+	n := knownNames()
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		if err := eachLine(bytes.NewReader(text), io.Discard, typed(func(r *openai.Record) { c.record(r, of) })); err != nil {
+		if err := lines[openai.Record](n)(bytes.NewReader(text), io.Discard); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,220 +1,291 @@
 package publish
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
-	"maps"
+	"net/netip"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/rundir"
+	"github.com/umascope/umascope/loadgen/runfile"
+	"github.com/umascope/umascope/loadgen/telemetry"
 )
 
-// cleaner removes identities and other private contents from the files of runs.
-type cleaner struct {
-	*scrubber
-	runs  map[string]string // replacement names of runs, by original name
-	taken map[string]bool
-}
+// tag is the struct tag of fields whose texts go into a pack. Its values are names of kinds and the cases of text. The
+// value - drops a field that has only numbers.
+const tag = "pack"
 
-func newCleaner(keep []Kind, known []Identity) *cleaner {
-	return &cleaner{newScrubber(newNames(keep), known), map[string]string{}, map[string]bool{}}
-}
+// visitor returns what becomes of a text. Key is its name in a map.
+type visitor func(tag, key, text string) string
 
-// run returns the name of a run without its identities; two different runs stay different.
-func (c *cleaner) run(id string) string {
-	if id == "" {
-		return id
-	}
-	name, known := c.runs[id]
-	if known {
-		return name
-	}
-	name = plainName(c.text(id))
-	for i := 2; c.taken[name]; i++ {
-		name = fmt.Sprintf("%s-%d", plainName(c.text(id)), i)
-	}
-	c.runs[id], c.taken[name] = name, true
-	return name
-}
-
-// plainName returns a text as a folder name: of letters, digits, ., _ and -, at most 120 bytes.
-func plainName(text string) string {
-	name := strings.TrimLeft(regexp.MustCompile(`[^A-Za-z0-9._-]+`).ReplaceAllString(text, "-"), ".")
-	if name == "" {
-		return "run"
-	}
-	return name[:min(len(name), 120)]
-}
-
-// identity returns the replacement of a value that identifies a machine or its owner. A path or an identity that
-// already has a name by another kind keeps that name, so that equal values stay recognizable.
-func (c *cleaner) identity(kind Kind, v string) string {
-	if known, ok := c.kindOf[strings.ToLower(v)]; ok {
-		return c.name(known, c.asKnown(v))
-	}
-	if v == "/" || isCommonName(v) {
-		return v
-	}
-	if c.keep[kind] {
-		return c.text(v)
-	}
-	return c.name(kind, v)
-}
-
-// address replaces the host of a URL, or of HOST:PORT/PATH, the name of a source.
-func (c *cleaner) address(v string) string {
-	switch {
-	case v == "" || strings.HasPrefix(v, "/"):
-		return c.identity(KindPath, v)
-	case strings.Contains(v, "://"):
-		return c.url(v)
-	case c.keep[KindAddress]:
-		return c.text(v)
-	}
-	host, _, _ := strings.Cut(v, "/")
-	return c.hostPort(host)
-}
-
-// image returns the name of a container image without its registry.
-func (c *cleaner) image(v string) string {
-	parts := imagePattern.FindStringSubmatch(v)
-	if parts == nil || c.keep[KindImage] || sumPattern.MatchString(v) {
-		return sum(c, "", v)
-	}
-	if parts[1] == "" {
-		return c.text(v)
-	}
-	return c.name(KindAddress, parts[1]) + "/" + c.text(parts[2])
-}
-
-// clean applies the rules to a value of a JSON file.
-func (c *cleaner) clean(t *table, key string, value any, inherited *rule) (any, bool) {
-	if t == nil {
-		t = &table{}
-	}
-	here := inherited
-	if t.rule != nil {
-		here = t.rule
-	}
-	if t.rule != nil && t.rule.all != nil {
-		kept := t.rule.all(c, key, value)
-		return kept, kept != nil || value == nil
-	}
-	switch v := value.(type) {
-	case map[string]any:
-		return c.object(t, v, here), len(t.children) > 0 || here != nil
-	case []any:
-		kept := make([]any, 0, len(v))
-		for _, element := range v {
-			if clean, ok := c.clean(t, key, element, inherited); ok {
-				kept = append(kept, clean)
+// visit passes every text of a value through a visitor, with the tag of its field.
+func visit(v reflect.Value, tagged string, of visitor) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			visit(v.Elem(), tagged, of)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			switch field := v.Type().Field(i); {
+			case !field.IsExported() && !field.Anonymous:
+			case field.Tag.Get(tag) == "-":
+				v.Field(i).SetZero()
+			default:
+				visit(v.Field(i), field.Tag.Get(tag), of)
 			}
 		}
-		return kept, t.rule != nil || len(t.children) > 0 || here != nil
-	case string:
-		if t.rule == nil || t.rule.text == nil {
-			return nil, false
+	case reflect.Slice, reflect.Array:
+		visitList(v, tagged, of)
+	case reflect.Map:
+		visitMap(v, tagged, of)
+	case reflect.Interface:
+		if !v.IsNil() {
+			v.Set(reflect.ValueOf(visitAny(v.Interface(), tagged, of)))
 		}
-		clean := t.rule.text(c, key, v)
-		return clean, clean != "" || v == ""
-	default:
-		return v, here != nil && here.figures || t.rule != nil
+	case reflect.String:
+		if v.Type() != reflect.TypeFor[json.Number]() {
+			v.SetString(of(tagged, "", v.String()))
+		}
+	default: // numbers are on the list
 	}
 }
 
-func (c *cleaner) object(t *table, members map[string]any, here *rule) map[string]any {
-	kept := make(map[string]any, len(members))
-	if here != nil && !here.figures {
-		here = nil
+func visitList(v reflect.Value, tagged string, of visitor) {
+	element := v.Type().Elem().Kind()
+	switch raw, is := reflect.TypeAssert[json.RawMessage](v); {
+	case is:
+		v.SetBytes(visitRaw(raw, tagged, of))
+	case element == reflect.String && tagged == "":
+		v.SetZero()
+	case element == reflect.Int || element == reflect.Int64 || element == reflect.Float64: // there may be many
+	default:
+		for i := range v.Len() {
+			visit(v.Index(i), tagged, of)
+		}
 	}
+}
+
+// visitMap also visits the keys, as words: they may be names of machines.
+func visitMap(v reflect.Value, tagged string, of visitor) {
+	if v.IsNil() || v.Type().Key().Kind() != reflect.String {
+		return
+	}
+	if v.Type().Elem().Kind() == reflect.String && tagged == "" {
+		v.SetZero()
+		return
+	}
+	keys := v.MapKeys()
 	// In the order of names, so that the numbers of replacements do not vary.
-	for _, key := range slices.Sorted(maps.Keys(members)) {
-		value := members[key]
-		child, named := t.children[key]
-		if !named {
-			child = t.children["*"]
+	slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+	changed := reflect.MakeMapWithSize(v.Type(), len(keys))
+	for _, key := range keys {
+		element := reflect.New(v.Type().Elem()).Elem()
+		element.Set(v.MapIndex(key))
+		if element.Kind() == reflect.String {
+			element.SetString(of(tagged, key.String(), element.String()))
+		} else {
+			visit(element, tagged, of)
 		}
-		clean, ok := c.clean(child, key, value, here)
-		if !ok {
-			continue
-		}
-		if !named {
-			key = c.text(key)
-		}
-		kept[key] = clean
+		changed.SetMapIndex(reflect.ValueOf(of("key", "", key.String())).Convert(key.Type()), element)
 	}
-	return kept
+	v.Set(changed)
 }
 
-// foreign keeps the figures of JSON that another program wrote, and replaces its texts so that equal ones stay equal.
-func (c *cleaner) foreign(_ string, value any) any { return replaced(value, c.text, c.anything) }
-
-// setting cleans the settings of a container: the words of the engine stay, except identities; paths are replaced.
-func (c *cleaner) setting(_ string, value any) any {
-	text := func(v string) string {
-		if strings.ContainsRune(v, '/') {
-			return c.identity(KindPath, v)
-		}
-		return c.text(v)
-	}
-	return replaced(value, text, text)
-}
-
-// replaced returns a JSON value with other keys and texts.
-func replaced(value any, key, text func(string) string) any {
-	switch v := value.(type) {
+// visitAny visits JSON of another program, which has no fields of ours.
+func visitAny(value any, tagged string, of visitor) any {
+	switch value := value.(type) {
 	case map[string]any:
-		kept := make(map[string]any, len(v))
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			shown := key(name)
-			kept[shown] = replaced(v[name], key, text)
-		}
-		return kept
+		visitMap(reflect.ValueOf(&value).Elem(), tagged, of)
+		return value
 	case []any:
-		kept := make([]any, len(v))
-		for i, element := range v {
-			kept[i] = replaced(element, key, text)
+		for i := range value {
+			value[i] = visitAny(value[i], tagged, of)
 		}
-		return kept
+		return value
 	case string:
-		return text(v)
+		return of(tagged, "", value)
 	default:
-		return v
+		return value
 	}
 }
 
-// anything keeps a plain figure and replaces any other text, which may be an identity.
-func (c *cleaner) anything(v string) string {
-	if plainFigure.MatchString(v) {
-		return v
+func visitRaw(raw json.RawMessage, tagged string, of visitor) json.RawMessage {
+	var value any
+	if err := decode(bytes.NewReader(raw), &value); err != nil {
+		return json.RawMessage("null")
 	}
-	return c.identity(KindValue, v)
+	text, err := json.Marshal(visitAny(value, tagged, of))
+	if err != nil {
+		return json.RawMessage("null")
+	}
+	return text
 }
 
-// json writes a JSON file after its rules.
-func (c *cleaner) json(from io.Reader, to io.Writer, t *table) error {
-	return c.encode(from, to, t, "  ")
-}
-
-// line cleans a line of a file of lines.
-func (c *cleaner) line(text []byte, t *table) ([]byte, error) {
-	var out bytes.Buffer
-	err := c.encode(bytes.NewReader(text), &out, t, "")
-	return out.Bytes(), err
-}
-
-func (c *cleaner) encode(from io.Reader, to io.Writer, t *table, indent string) error {
+// decode keeps numbers as they are written.
+func decode(from io.Reader, into any) error {
 	decoder := json.NewDecoder(from)
 	decoder.UseNumber()
-	var value any
-	if err := decoder.Decode(&value); err != nil {
-		return err
+	return decoder.Decode(into)
+}
+
+// text returns what goes in of a text with a tag.
+func (n *names) text(tagged, key, text string) string {
+	switch {
+	case text == "" || tagged == "":
+		return ""
+	case tagged == "word", tagged == "text", tagged == "model":
+		if secretName.MatchString(key) {
+			return n.name(kindValue, text)
+		}
+		return n.word(kind(strings.Replace(tagged, "word", string(kindValue), 1)), text)
+	case tagged == "key":
+		return n.series(text)
+	case tagged == "sum":
+		return n.matching(sumPattern, text)
+	case tagged == "version":
+		return n.matching(versionPattern, text)
+	case tagged == "letters":
+		return n.only(letters, text)
+	case tagged == "name":
+		return n.only(namePattern, text)
+	case tagged == "url":
+		return n.url(text)
+	case tagged == "image":
+		return n.image(text)
+	case tagged == "source":
+		return n.name(kindHost, text)
+	case tagged == "run":
+		return n.run(text)
+	case tagged == "labels":
+		return n.label(key, text)
+	case tagged == "flags":
+		return n.flag(key, text)
+	case tagged == "series":
+		return n.seriesLabel(key, text)
+	default:
+		return n.name(kind(tagged), text)
 	}
-	clean, _ := c.clean(t, "", value, nil)
+}
+
+// clean removes from a value what does not go into a pack.
+func (n *names) clean(value any) { visit(reflect.ValueOf(value).Elem(), "", n.text) }
+
+// object returns the change of a JSON file that holds a T.
+func object[T any](n *names) change {
+	return func(from io.Reader, to io.Writer) error {
+		var value T
+		if err := decode(from, &value); err != nil {
+			return err
+		}
+		n.clean(&value)
+		return encode(to, value, "  ")
+	}
+}
+
+func encode(to io.Writer, value any, indent string) error {
 	encoder := json.NewEncoder(to)
 	encoder.SetIndent("", indent)
 	encoder.SetEscapeHTML(false)
-	return encoder.Encode(clean)
+	return encoder.Encode(value)
+}
+
+// lines returns the change of a file with a T in each line. The last line of a run that was killed may be torn, and is
+// dropped.
+func lines[T any](n *names) change {
+	return func(from io.Reader, to io.Writer) error {
+		reader := bufio.NewReaderSize(from, 1<<20)
+		for number := 1; ; number++ {
+			text, err := runfile.ReadLine(reader, nil, longestLine)
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			var line T
+			if err == nil {
+				err = decode(bytes.NewReader(text), &line)
+			}
+			if err == nil {
+				n.clean(&line)
+				err = encode(to, line, "")
+			}
+			if err != nil {
+				return fmt.Errorf("line %d: %w", number, err)
+			}
+		}
+	}
+}
+
+// longestLine bounds a line of requests: a hundred thousand arrivals are a few megabytes.
+const longestLine = 256 << 20
+
+// telemetry changes a telemetry file: a header, then lines.
+func (n *names) telemetry(from io.Reader, to io.Writer) error {
+	reader := bufio.NewReaderSize(from, 1<<20)
+	first, err := runfile.ReadLine(reader, nil, longestLine)
+	if err == nil {
+		err = lines[telemetry.Header](n)(bytes.NewReader(first), to)
+	}
+	if err == nil {
+		err = lines[telemetry.Line](n)(reader, to)
+	}
+	if errors.Is(err, io.EOF) { // torn in its header
+		return nil
+	}
+	return err
+}
+
+// learn collects the names of machines, people and containers in a manifest, so that no text on the list shows what a
+// field beside it hides.
+func (n *names) learn(m rundir.Manifest) {
+	visit(reflect.ValueOf(&m).Elem(), "", func(tagged, key, text string) string {
+		for _, home := range homePattern.FindAllStringSubmatch(text, -1) {
+			n.know(kindUser, home[1])
+		}
+		switch {
+		case tagged == "url":
+			_, rest, _ := strings.Cut(text, "://")
+			host, _ := hostPort(rest)
+			n.knowHost(m, host)
+		case tagged == string(kindHost), tagged == "labels" && key == string(metric.LabelHost):
+			n.knowHost(m, text)
+		case tagged == "source" && strings.ContainsAny(text, unusual):
+			n.knowHost(m, text)
+		case tagged == string(kindContainer) && strings.ContainsAny(text, unusual):
+			n.know(kindContainer, text)
+			if sumPattern.MatchString(text) { // commands also print short identifiers
+				n.know(kindContainer, text[:min(12, len(text))])
+			}
+		case tagged == "series" && strings.Contains(key, "serial"):
+			n.know(kindSerial, text)
+		}
+		return text
+	})
+}
+
+// unusual are characters of names that are no common words: a container may be called engine.
+const unusual = "0123456789-_."
+
+var homePattern = regexp.MustCompile(`/(?:home|Users|var/home)/([^/\s"':,;]+)`)
+
+// knowHost also knows the first part of spark-1.lab.example. A host that is called as the engine, the arm or the
+// scenario is no name of a machine.
+func (n *names) knowHost(m rundir.Manifest, name string) {
+	if slices.Contains([]string{m.Server.Engine, m.Scenario, m.Labels[string(metric.LabelArm)]}, name) {
+		return
+	}
+	if _, err := netip.ParseAddr(name); err == nil {
+		return // found by its form
+	}
+	n.know(kindHost, name)
+	if short, _, more := strings.Cut(name, "."); more {
+		n.know(kindHost, short)
+	}
 }

@@ -42,11 +42,7 @@ func (b *builder) index(figures []comparison.Named) render.Document {
 	file(MethodologyFile, "how the figures came about")
 	file(CitationFile, "how to cite them")
 	file(PackFile, "SHA-256 of every file")
-	runs := "runs/: the runs themselves"
-	if !b.Raw {
-		runs += ", without what says whose machine it was"
-	}
-	files.Items = append(files.Items, []render.Span{render.Plain(runs)})
+	files.Items = append(files.Items, []render.Span{render.Plain("runs/: the runs themselves, without names of machines and people")})
 	d.Add(render.H2("Files"), files)
 	d.Add(indexFigures(figures)...)
 	d.Add(render.H2("Runs"), b.indexRuns())

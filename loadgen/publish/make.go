@@ -19,17 +19,16 @@ import (
 type Settings struct {
 	// Out is the folder of the pack. An existing pack is replaced.
 	Out string
-	// Raw removes nothing; Keep are the kinds of identities that stay although the others are replaced.
-	Raw  bool
-	Keep []Kind
-	// With are the files of runs that are left out by default.
+	// With are the files of runs that are left out by default; they go in as they are.
 	With []Extra
+	// Labels are labels of runs that show their values, beside those that are compared.
+	Labels []string
 	// Title, Authors and License are for citations.
 	Title   string
 	Authors []string
 	License string
-	// Known are names of this machine and of its user.
-	Known []Identity
+	// Host and User are the names of this machine and of its user.
+	Host, User string
 	// Compare are the options of the comparison; runs of a single arm are not compared. Empty Within selects model and
 	// scenario, if the runs have several.
 	Compare compare.Options
@@ -45,7 +44,7 @@ type Settings struct {
 type builder struct {
 	Settings
 	stage string
-	clean *cleaner
+	names *names
 	pack  Pack
 
 	runs       []compare.Run // as they are in the pack
@@ -69,7 +68,7 @@ func Make(ctx context.Context, sources []rundir.Folder, s Settings) (Pack, error
 		return Pack{}, err
 	}
 	b := &builder{Settings: s, stage: stage, pack: Pack{
-		Schema: Schema, Title: s.Title, CreatedAt: s.Now.UTC().Truncate(time.Second), Program: s.Program, Redacted: !s.Raw, Kept: s.Keep, Runs: []string{},
+		Schema: Schema, Title: s.Title, CreatedAt: s.Now.UTC().Truncate(time.Second), Program: s.Program, Runs: []string{},
 	}}
 	if err := b.build(ctx, sources); err != nil {
 		return Pack{}, errors.Join(err, os.RemoveAll(stage))
@@ -99,22 +98,27 @@ func (b *builder) build(ctx context.Context, sources []rundir.Folder) error {
 	return b.pack.seal(b.stage)
 }
 
-// learn collects the identities to replace.
+// learn collects the names to replace.
 func (b *builder) learn(sources []rundir.Folder) {
-	if b.Raw {
-		return
-	}
-	known := slices.Clone(b.Known)
+	b.names = newNames(slices.Concat(Labels(), b.Labels, b.Compare.Within, []string{b.Compare.By}))
+	b.names.know(kindHost, b.Host)
+	b.names.know(kindUser, b.User)
 	for _, f := range sources {
-		of, err := identities(f)
-		if err != nil {
-			continue // the run is damaged; packRuns reports it
+		if m, err := manifestOf(f); err == nil { // packRuns reports damaged runs
+			b.names.learn(m)
 		}
-		known = append(known, of...)
 	}
-	b.clean = newCleaner(b.Keep, known)
-	b.Title, b.pack.Title = b.clean.text(b.Title), b.clean.text(b.Title)
-	b.Compare.Baseline = b.clean.text(b.Compare.Baseline)
+	if b.Compare.Baseline != "" {
+		b.Compare.Baseline = b.names.label(b.Compare.By, b.Compare.Baseline)
+	}
+}
+
+func manifestOf(f rundir.Folder) (rundir.Manifest, error) {
+	m, err := f.ReadManifest()
+	if err != nil {
+		err = fmt.Errorf("%s: %w", f, err)
+	}
+	return m, err
 }
 
 // packRuns writes all runs into the pack and reads them from there: everything shown comes from the pack. Damaged runs

@@ -43,9 +43,6 @@ type Pack struct {
 	Title     string         `json:"title"`
 	CreatedAt time.Time      `json:"created_at"`
 	Program   rundir.Program `json:"program"`
-	// Redacted is true if values that identify machines or people were removed; Kept are the kinds that were not.
-	Redacted bool   `json:"redacted"`
-	Kept     []Kind `json:"kept,omitempty"`
 	// Simulated is true if at least one run had a simulated engine or machine.
 	Simulated bool `json:"simulated,omitempty"`
 	// Runs are the names of the runs, LeftOut the files of runs that the pack does not have.

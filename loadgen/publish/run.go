@@ -16,10 +16,11 @@ import (
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runfile"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // Extra is a file, or a folder of files, of a run that packs leave out by default: prompts and answers, and output of
-// other programs.
+// other programs. They go in as they are.
 type Extra string
 
 // The extras.
@@ -37,7 +38,16 @@ func Extras() []Extra {
 }
 
 // ParseExtra reads the name of an extra.
-func ParseExtra(text string) (Extra, error) { return oneOf(text, Extras()) }
+func ParseExtra(text string) (Extra, error) {
+	if extra := Extra(text); slices.Contains(Extras(), extra) {
+		return extra, nil
+	}
+	return "", fmt.Errorf("%q is none of %s", text, joined(Extras()))
+}
+
+func joined(extras []Extra) string {
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(extras), "[]"), " ", ", ")
+}
 
 // extraOf returns the extra that a file of a run folder belongs to.
 func extraOf(path string) (Extra, bool) {
@@ -49,11 +59,14 @@ func extraOf(path string) (Extra, bool) {
 	return extra, is
 }
 
+// change writes what goes into a pack of a file.
+type change func(from io.Reader, to io.Writer) error
+
 // member is a file of a run folder that a pack has, with the change to its content.
 type member struct {
-	path   string // with slashes, without .gz
-	packs  bool   // the pack has it compressed
-	change func(from io.Reader, to io.Writer) error
+	path  string // with slashes, without .gz
+	packs bool   // the pack has it compressed
+	change
 }
 
 // members returns the files of a run folder that go into a pack, in the order of their paths, and the files that are
@@ -63,9 +76,8 @@ func (b *builder) members(dir string) (in []member, out []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	of := conversations{}
 	for _, path := range paths {
-		m, known := b.member(path, of)
+		m, known := b.member(path)
 		info, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(path)))
 		if err != nil {
 			return nil, nil, err
@@ -80,66 +92,31 @@ func (b *builder) members(dir string) (in []member, out []string, err error) {
 }
 
 // member returns how a file of a run goes into the pack; false if it does not.
-func (b *builder) member(path string, of conversations) (member, bool) {
+func (b *builder) member(path string) (member, bool) {
 	bare := strings.TrimSuffix(path, ".gz")
-	m := member{path: bare, packs: true, change: copied}
 	if extra, is := extraOf(bare); is {
-		m.change = b.changed(b.lines)
-		return m, slices.Contains(b.With, extra)
+		return member{bare, true, copied}, slices.Contains(b.With, extra)
 	}
 	switch bare {
 	case rundir.ManifestFile:
-		m.packs, m.change = false, b.changed(b.object(manifestRules()))
+		return member{bare, false, object[rundir.Manifest](b.names)}, true
 	case rundir.SummaryFile:
-		m.packs, m.change = false, b.changed(b.object(summaryRules()))
+		return member{bare, false, object[summary.Summary](b.names)}, true
 	case rundir.PhasesFile:
-		m.packs, m.change = false, b.changed(b.object(phasesRules()))
+		return member{bare, false, object[rundir.Phases](b.names)}, true
 	case rundir.ScheduleFile:
-		m.change = b.changed(perLine(typed(func(l *rundir.ScheduleLine) { b.clean.scheduled(l, of) })))
+		return member{bare, true, lines[rundir.ScheduleLine](b.names)}, true
 	case rundir.RequestsFile:
-		m.change = b.changed(perLine(typed(func(r *openai.Record) { b.clean.record(r, of) })))
+		return member{bare, true, lines[openai.Record](b.names)}, true
 	case strings.TrimSuffix(rundir.TelemetryFile, ".gz"):
-		rules := telemetryRules().table()
-		m.change = b.changed(perLine(func(text []byte) ([]byte, error) { return b.clean.line(text, rules) }))
-	default:
-		return m, b.Raw && (bare == rundir.HTMLFile || bare == rundir.ReportFile)
+		return member{bare, true, b.names.telemetry}, true
 	}
-	return m, true
-}
-
-// changed returns the change of a file; in a raw pack the file stays unchanged.
-func (b *builder) changed(how func(io.Reader, io.Writer) error) func(io.Reader, io.Writer) error {
-	if b.Raw {
-		return copied
-	}
-	return how
+	return member{}, false
 }
 
 func copied(from io.Reader, to io.Writer) error {
 	_, err := io.Copy(to, from)
 	return err
-}
-
-func (b *builder) object(r rules) func(io.Reader, io.Writer) error {
-	return func(from io.Reader, to io.Writer) error { return b.clean.json(from, to, r.table()) }
-}
-
-func perLine(change func([]byte) ([]byte, error)) func(io.Reader, io.Writer) error {
-	return func(from io.Reader, to io.Writer) error { return eachLine(from, to, change) }
-}
-
-// lines cleans a text without a format of uma-load: only the patterns and the known identities can be replaced in it.
-func (b *builder) lines(from io.Reader, to io.Writer) error {
-	lines := bufio.NewReaderSize(from, 1<<20)
-	for {
-		text, err := readLine(lines)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return err
-		}
-		if _, writeErr := io.WriteString(to, b.clean.text(string(text))); writeErr != nil || err != nil {
-			return writeErr
-		}
-	}
 }
 
 // damage is an error in the contents of a run folder, as opposed to an error of writing the pack.
@@ -153,11 +130,7 @@ func (b *builder) packRun(ctx context.Context, from rundir.Folder) (to rundir.Fo
 	if m, err = manifestOf(from); err != nil {
 		return "", m, &damage{err}
 	}
-	name := m.Run
-	if !b.Raw {
-		name = b.clean.run(name)
-	}
-	to = rundir.Folder(filepath.Join(b.stage, RunsFolder, plainName(name)))
+	to = rundir.Folder(filepath.Join(b.stage, RunsFolder, b.names.run(m.Run)))
 	in, out, err := b.members(string(from))
 	if err != nil {
 		err = &damage{fmt.Errorf("%s: %w", from, err)}
@@ -179,10 +152,7 @@ func (b *builder) packRun(ctx context.Context, from rundir.Folder) (to rundir.Fo
 func (b *builder) leaveOut(paths []string) {
 	for _, path := range paths {
 		top, _, _ := strings.Cut(path, "/")
-		if !b.Raw { // the name comes from another program
-			top = b.clean.text(top)
-		}
-		if !slices.Contains(b.pack.LeftOut, top) {
+		if top = b.names.word("file", top); !slices.Contains(b.pack.LeftOut, top) {
 			b.pack.LeftOut = append(b.pack.LeftOut, top)
 		}
 	}
@@ -198,9 +168,6 @@ func (b *builder) packFile(from, to rundir.Folder, m member) error {
 	path := m.path
 	if m.packs {
 		path += ".gz"
-	}
-	if !b.Raw {
-		path = b.clean.fileName(path)
 	}
 	full := to.Path(filepath.FromSlash(path))
 	if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
@@ -265,13 +232,4 @@ func (t tolerant) Read(into []byte) (int, error) {
 		err = io.EOF
 	}
 	return n, err
-}
-
-// fileName cleans a path in a run folder: snapshots and logs are named after machines and containers.
-func (c *cleaner) fileName(path string) string {
-	parts := strings.Split(path, "/")
-	for i, part := range parts {
-		parts[i] = plainName(c.text(part))
-	}
-	return strings.Join(parts, "/")
 }

@@ -21,18 +21,13 @@ type Slot struct {
 	Reason                   string
 }
 
-// learnSlots replaces the identities in the slots.
+// learnSlots replaces the names in the slots.
 func (b *builder) learnSlots() {
-	if b.Raw {
-		return
-	}
 	b.Slots = slices.Clone(b.Slots)
 	for i := range b.Slots {
 		s := &b.Slots[i]
-		for _, text := range []*string{&s.Campaign, &s.Model, &s.Arm, &s.Scenario, &s.Reason} {
-			*text = b.clean.text(*text)
-		}
-		s.Run = b.clean.run(s.Run)
+		s.Campaign, s.Model, s.Arm = b.names.word("campaign", s.Campaign), b.names.word("model", s.Model), b.names.word("arm", s.Arm)
+		s.Scenario, s.Run, s.Reason = b.names.word("scenario", s.Scenario), b.names.run(s.Run), b.names.word("reason", s.Reason)
 	}
 }
 

@@ -299,17 +299,9 @@ func (b *builder) statisticsSection() []render.Block {
 }
 
 func (b *builder) redactionSection() []render.Block {
-	blocks := []render.Block{render.H2("What is not told")}
-	if b.Raw {
-		blocks = append(blocks, paragraph("Nothing was taken out of the runs."))
-	} else {
-		var gone []string
-		for _, kind := range Kinds() {
-			if !slices.Contains(b.Keep, kind) {
-				gone = append(gone, string(kind))
-			}
-		}
-		blocks = append(blocks, paragraph("Names of these kinds are replaced by the kind and a number; what was equal stays equal: %s. Prompts, outputs, headers and addresses for notices are not here.", strings.Join(gone, ", ")))
+	blocks := []render.Block{render.H2("What is not in the pack"), paragraph("Names of machines, people, containers, paths and addresses are replaced by their kind and a number; what was equal stays equal. Of a text that has such a name only the fact that it differs is in the pack. Prompts, outputs, headers and error texts are left out.")}
+	if len(b.With) > 0 {
+		blocks = append(blocks, paragraph("These files are in the pack as they were written: %s.", joined(b.With)))
 	}
 	if len(b.pack.LeftOut) > 0 {
 		blocks = append(blocks, paragraph("Files of runs that are left out: %s.", strings.Join(b.pack.LeftOut, ", ")))

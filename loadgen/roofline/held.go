@@ -35,9 +35,9 @@ const (
 
 // Finding is the verdict about a cause, with its evidence in words.
 type Finding struct {
-	Cause     Cause     `json:"cause"`
-	Certainty Certainty `json:"certainty"`
-	Evidence  string    `json:"evidence"`
+	Cause     Cause     `json:"cause" pack:"word"`
+	Certainty Certainty `json:"certainty" pack:"word"`
+	Evidence  string    `json:"evidence" pack:"text"`
 }
 
 // Evidence are figures of the measured time of a run. Nil is unknown.

@@ -8,12 +8,12 @@ type Judging struct {
 	// Streaming is true if answers were streamed.
 	Streaming bool `json:"streaming"`
 	// Unmeasured are the names of the phases that enter no figure of the run.
-	Unmeasured []string `json:"unmeasured_phases"`
+	Unmeasured []string `json:"unmeasured_phases" pack:"word"`
 	// TelemetryRequested is true if losing telemetry counts against the run.
 	TelemetryRequested bool `json:"telemetry_requested"`
 	// SLO and Validity are the limits, in the format of the flags.
-	SLO      string   `json:"slo,omitempty"`
-	Validity []string `json:"validity,omitempty"`
+	SLO      string   `json:"slo,omitempty" pack:"word"`
+	Validity []string `json:"validity,omitempty" pack:"word"`
 	// Client and the fields below are set at the end of the run.
 	Client ClientHealth  `json:"client"`
 	Model  ModelFindings `json:"model"`
@@ -25,11 +25,11 @@ type Judging struct {
 	// not at a depth.
 	DepthTokens int `json:"depth_tokens,omitempty"`
 	// Stopped is why the run ended before its plan did.
-	Stopped string `json:"stopped,omitempty"`
+	Stopped string `json:"stopped,omitempty" pack:"text"`
 	// Warnings are those that follow from no figure. PartWarnings concern the share of one rank only: a merged run does
 	// not have them.
-	Warnings     []string `json:"warnings,omitempty"`
-	PartWarnings []string `json:"part_warnings,omitempty"`
+	Warnings     []string `json:"warnings,omitempty" pack:"text"`
+	PartWarnings []string `json:"part_warnings,omitempty" pack:"text"`
 
 	// Complete is set when the run has ended and everything that its summary needs is in the folder. Folders from
 	// before this field existed kept the rest in summary.json alone, those of merged runs in the folders of the ranks.
@@ -64,22 +64,22 @@ type Stall struct {
 
 // ModelFindings are the results of the model checks. A text describes a fault; empty means none.
 type ModelFindings struct {
-	Fingerprint string `json:"fingerprint,omitempty"`
+	Fingerprint string `json:"fingerprint,omitempty" pack:"sum"`
 	// Checked, Compared and Guarded are the checks that were made: the answers' model, the fingerprints at both ends,
 	// failures during the run.
 	Checked     bool   `json:"checked"`
 	Compared    bool   `json:"compared"`
 	Guarded     bool   `json:"guarded"`
-	Mismatch    string `json:"mismatch,omitempty"`
-	Changed     string `json:"changed,omitempty"`
-	Dropped     string `json:"dropped,omitempty"`
-	PromptLimit string `json:"prompt_limit,omitempty"`
+	Mismatch    string `json:"mismatch,omitempty" pack:"text"`
+	Changed     string `json:"changed,omitempty" pack:"text"`
+	Dropped     string `json:"dropped,omitempty" pack:"text"`
+	PromptLimit string `json:"prompt_limit,omitempty" pack:"text"`
 }
 
 // KVFindings compares the observed tiers of the KV cache with the expected ones.
 type KVFindings struct {
 	Checked  bool   `json:"checked"`
-	Mismatch string `json:"mismatch,omitempty"`
+	Mismatch string `json:"mismatch,omitempty" pack:"text"`
 }
 
 // PrefixReuse has the limits for prompt tokens that a server answered from a cache.
@@ -89,7 +89,7 @@ type PrefixReuse struct {
 	CommonTokens *int `json:"common_tokens,omitempty"`
 	// Repeats is why the server may have seen the prompts before the run: a flag, or a prompt file. Empty if they are
 	// new.
-	Repeats string `json:"repeats,omitempty"`
+	Repeats string `json:"repeats,omitempty" pack:"text"`
 	// Engine is the engine's count over the whole load, if answers report no cached tokens; absent if it has no such
 	// counters.
 	Engine *PrefixLookups `json:"engine,omitempty"`
@@ -105,5 +105,5 @@ type PrefixLookups struct {
 // CheckFindings are the results of a campaign's checks. A text describes a fault; empty means none.
 type CheckFindings struct {
 	Made   bool   `json:"made"`
-	Failed string `json:"failed,omitempty"`
+	Failed string `json:"failed,omitempty" pack:"text"`
 }

@@ -25,11 +25,11 @@ const (
 // Manifest is manifest.json: what is needed to repeat the run, and where it ran. It is written before the first request
 // and again at the end.
 type Manifest struct {
-	Schema   string            `json:"schema"`
-	Run      string            `json:"run"`
-	Scenario string            `json:"scenario"`
-	Labels   map[string]string `json:"labels"`
-	State    string            `json:"state"`
+	Schema   string            `json:"schema" pack:"word"`
+	Run      string            `json:"run" pack:"run"`
+	Scenario string            `json:"scenario" pack:"word"`
+	Labels   map[string]string `json:"labels" pack:"labels"`
+	State    string            `json:"state" pack:"word"`
 	// StartedAt is the moment that all offsets of the run count from.
 	StartedAt time.Time  `json:"started_at"`
 	EndedAt   *time.Time `json:"ended_at,omitempty"`
@@ -41,7 +41,7 @@ type Manifest struct {
 
 	Program Program `json:"program"`
 	// Flags are all flags of the run, given or default; secrets are redacted.
-	Flags map[string]string `json:"flags"`
+	Flags map[string]string `json:"flags" pack:"flags"`
 	// Seed, Workload and Server are set for uma-load's own load, Command for another program's.
 	Seed     uint64   `json:"seed,omitzero"`
 	Workload Workload `json:"workload,omitzero"`
@@ -83,17 +83,17 @@ type TimeZone struct {
 
 // Client is the machine that uma-load runs on, and its state during the run.
 type Client struct {
-	Hostname string `json:"hostname"`
-	BootID   string `json:"boot_id,omitempty"`
-	Kernel   string `json:"kernel"`
-	Arch     string `json:"arch"`
+	Hostname string `json:"hostname" pack:"host"`
+	BootID   string `json:"boot_id,omitempty" pack:"boot"`
+	Kernel   string `json:"kernel" pack:"word"`
+	Arch     string `json:"arch" pack:"word"`
 	Cores    int    `json:"cores"`
 	// TimeZone is the zone at the run's beginning. All moments in files are in UTC.
-	TimeZone *TimeZone `json:"time_zone,omitempty"`
+	TimeZone *TimeZone `json:"time_zone,omitempty" pack:"-"`
 	// Governor is the kernel's policy for the processor's clock (cpufreq), PowerProfile the power mode of the machine
 	// (platform_profile of ACPI); absent if the kernel has none.
-	Governor     string  `json:"cpu_governor,omitempty"`
-	PowerProfile string  `json:"power_profile,omitempty"`
+	Governor     string  `json:"cpu_governor,omitempty" pack:"word"`
+	PowerProfile string  `json:"power_profile,omitempty" pack:"word"`
 	CPURatio     float64 `json:"cpu_ratio,omitempty"`
 	Stalls       int     `json:"stalls,omitempty"`
 	// ClockStepSeconds is by how much the time of day moved against the clock of the run during it: it was set, or the
@@ -108,7 +108,7 @@ func OwnPrograms() []string { return []string{"uma-exporter", "uma-load", "uma-v
 
 // OwnProgram is what all processes of one program took.
 type OwnProgram struct {
-	Program   string `json:"program"`
+	Program   string `json:"program" pack:"word"`
 	Processes int    `json:"processes"` // at the end of the run
 	// CPURatio is the share of one core, as a mean over the run. ResidentBytes is at its end.
 	CPURatio      float64 `json:"cpu_ratio"`
@@ -118,11 +118,11 @@ type OwnProgram struct {
 // Imported is the file of results that a run was read from.
 type Imported struct {
 	// Format is the format of the file, by the name that import takes.
-	Format string `json:"format"`
-	File   string `json:"file"` // without the folder that it is in
-	SHA256 string `json:"sha256"`
+	Format string `json:"format" pack:"word"`
+	File   string `json:"file" pack:"word"` // without the folder that it is in
+	SHA256 string `json:"sha256" pack:"sum"`
 	// Key distinguishes the run from the others of its file; the tool assigned it.
-	Key string    `json:"key,omitempty"`
+	Key string    `json:"key,omitempty" pack:"word"`
 	At  time.Time `json:"at"`
 	// Engine and the temperatures are the file's figures for memory and for the GPU.
 	Engine       *EngineReport `json:"engine_reported,omitempty"`
@@ -135,42 +135,42 @@ type Imported struct {
 
 // Git is a state of a repository.
 type Git struct {
-	Commit string `json:"commit"`
+	Commit string `json:"commit" pack:"sum"`
 	// Modified is whether files differ from it; absent if unknown.
 	Modified *bool `json:"modified,omitempty"`
 }
 
 // Machine is a machine that telemetry was read from, as its exporter reports it.
 type Machine struct {
-	Source string              `json:"source"`
-	URL    string              `json:"url"`
-	Mode   string              `json:"mode"`
-	Host   map[string]string   `json:"host,omitempty"`
-	GPUs   []map[string]string `json:"gpus,omitempty"`
+	Source string              `json:"source" pack:"host"`
+	URL    string              `json:"url" pack:"url"`
+	Mode   string              `json:"mode" pack:"word"`
+	Host   map[string]string   `json:"host,omitempty" pack:"series"`
+	GPUs   []map[string]string `json:"gpus,omitempty" pack:"series"`
 	// GPULimits are the limits in force on the GPUs.
 	GPULimits []GPULimit `json:"gpu_limits,omitempty"`
 	// Drives are its NVMe drives.
-	Drives []map[string]string `json:"drives,omitempty"`
+	Drives []map[string]string `json:"drives,omitempty" pack:"series"`
 }
 
 // GPULimit is the limit in force of a GPU's power and the highest clock of its multiprocessors.
 type GPULimit struct {
-	UUID         string   `json:"uuid"`
+	UUID         string   `json:"uuid" pack:"uuid"`
 	PowerWatts   *float64 `json:"power_limit_watts,omitempty"`
 	SMClockHertz *float64 `json:"sm_clock_max_hertz,omitempty"`
 }
 
 // Page is a page of an engine or a KV block manager, named by --scrape.
 type Page struct {
-	Source string `json:"source"`
-	URL    string `json:"url"`
+	Source string `json:"source" pack:"source"`
+	URL    string `json:"url" pack:"url"`
 }
 
 // Program is the program that wrote the folder: uma-load, with its recorded build information.
 type Program struct {
-	Version   string `json:"version"`
-	Revision  string `json:"revision"`
-	GoVersion string `json:"go"`
+	Version   string `json:"version" pack:"version"`
+	Revision  string `json:"revision" pack:"word"`
+	GoVersion string `json:"go" pack:"word"`
 }
 
 func (p Program) String() string {

@@ -2,7 +2,7 @@ package rundir
 
 // Phases is phases.json: the finished phases, in the order in which they began.
 type Phases struct {
-	Schema string `json:"schema"`
+	Schema string `json:"schema" pack:"word"`
 	Phases []Span `json:"phases"`
 }
 
@@ -16,7 +16,7 @@ const (
 
 // Span is the time of a phase, in nanoseconds since the run's start.
 type Span struct {
-	Name    string `json:"name"`
+	Name    string `json:"name" pack:"word"`
 	StartNS int64  `json:"start_ns"`
 	EndNS   int64  `json:"end_ns"`
 }

@@ -10,7 +10,7 @@ import (
 type Share struct {
 	traffic.Place
 	// Of is the name of the whole run.
-	Of string `json:"of"`
+	Of string `json:"of" pack:"run"`
 	// StartAt is when the measured load began, by the wall clock of every process.
 	StartAt time.Time `json:"start_at"`
 	// Clock is the kernel's report on that clock; absent if it was not available.
@@ -33,17 +33,17 @@ type Ranks struct {
 // Part is the run of one rank, in the fields that differ from the whole run.
 type Part struct {
 	Share
-	Run       string     `json:"run"`
-	State     string     `json:"state"`
+	Run       string     `json:"run" pack:"run"`
+	State     string     `json:"state" pack:"word"`
 	StartedAt time.Time  `json:"started_at"`
 	EndedAt   *time.Time `json:"ended_at,omitempty"`
 	// ShiftNS was added to its offsets, so that they count from the start of the whole run.
 	ShiftNS int64             `json:"shift_ns"`
 	Program Program           `json:"program"`
 	Client  Client            `json:"client"`
-	Labels  map[string]string `json:"labels"`
+	Labels  map[string]string `json:"labels" pack:"labels"`
 	// Flags are those that differ between ranks.
-	Flags map[string]string `json:"flags,omitempty"`
+	Flags map[string]string `json:"flags,omitempty" pack:"flags"`
 	// Sources are the sources of telemetry that were taken from it.
-	Sources []string `json:"telemetry_sources,omitempty"`
+	Sources []string `json:"telemetry_sources,omitempty" pack:"source"`
 }

@@ -31,7 +31,6 @@ func (f Folder) ReadManifest() (Manifest, error) {
 	case m.Run == "":
 		return m, fmt.Errorf("%s: it names no run", ManifestFile)
 	}
-	m.Server.nameLlamaCPP()
 	return m, nil
 }
 

@@ -2,18 +2,18 @@ package rundir
 
 // ScheduleLine is one line of schedule.jsonl: a request before it was sent.
 type ScheduleLine struct {
-	Phase string `json:"phase"`
+	Phase string `json:"phase" pack:"name"`
 	Index int    `json:"index"`
 	// PlannedNS is the intended start from the start of the phase; absent in a closed loop.
 	PlannedNS *int64 `json:"planned_ns,omitempty"`
 	// Client, Conversation and Turn are set for a request that continues a conversation; its prompt is then the user's
 	// message of this turn.
 	Client            *int   `json:"client,omitempty"`
-	Conversation      string `json:"conversation,omitempty"`
+	Conversation      string `json:"conversation,omitempty" pack:"conversation"`
 	Turn              int    `json:"turn,omitempty"`
-	PromptSHA256      string `json:"prompt_sha256"`
-	PrefixSHA256      string `json:"prefix_sha256,omitempty"`
-	ParamsSHA256      string `json:"params_sha256"`
+	PromptSHA256      string `json:"prompt_sha256" pack:"sum"`
+	PrefixSHA256      string `json:"prefix_sha256,omitempty" pack:"sum"`
+	ParamsSHA256      string `json:"params_sha256" pack:"sum"`
 	InputTokensTarget int    `json:"input_tokens_target"`
 	// RepeatedTokensTarget is how many of these tokens, at the prompt's beginning, other requests of the schedule share
 	// by design: a prefix cache may answer them.

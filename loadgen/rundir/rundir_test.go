@@ -72,20 +72,3 @@ func TestAFolderWithoutOutputsHasNone(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 }
-
-func TestAnOldManifestOfLlamaCPPNamesItsEngineAndBuild(t *testing.T) {
-	for text, want := range map[string]Server{
-		`{"engine":"openai","settings":{"build_info":"b6500-4b8560a2","total_slots":"4"}}`: {Engine: "llamacpp", Version: "b6500-4b8560a2"},
-		`{"engine":"openai","version":"0.6.8"}`:                                            {Engine: "openai", Version: "0.6.8"},
-		`{"engine":"openai"}`:                                                              {Engine: "openai"},
-		`{"engine":"llamacpp","version":"b7000-1","settings":{"build_info":"b7000-1"}}`:    {Engine: "llamacpp", Version: "b7000-1"},
-	} {
-		f := Folder(t.TempDir())
-		if err := os.WriteFile(f.Path(ManifestFile), []byte(`{"schema":"`+ManifestSchema+`","run":"r","server":`+text+`}`), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if m, err := f.ReadManifest(); err != nil || m.Server.Engine != want.Engine || m.Server.Version != want.Version {
-			t.Errorf("%s: %q %q, %v", text, m.Server.Engine, m.Server.Version, err)
-		}
-	}
-}

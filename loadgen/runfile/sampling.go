@@ -12,13 +12,13 @@ type SamplingStats struct {
 
 // SourceSamplingStats counts the samples of one source.
 type SourceSamplingStats struct {
-	Name    string `json:"name"`
+	Name    string `json:"name" pack:"source"`
 	Foreign bool   `json:"foreign,omitempty"`
 	// SamplesWanted counts the moments at which a sample was due, SamplesGot the successful ones.
 	SamplesWanted int `json:"samples_wanted"`
 	SamplesGot    int `json:"samples_got"`
 	// MissingBorders are the names of the phases whose first moment has no sample.
-	MissingBorders []string `json:"missing_borders,omitempty"`
+	MissingBorders []string `json:"missing_borders,omitempty" pack:"text"`
 	// SeriesDropped counts series beyond the limit.
 	SeriesDropped int `json:"series_dropped,omitempty"`
 }

@@ -25,14 +25,6 @@ func TestAnswersDependOnSeedAndRequestAlone(t *testing.T) {
 	}
 }
 
-// Frozen: runs of one version must be comparable with those of the next.
-func TestAnswersAreFrozen(t *testing.T) {
-	const want = "light boat hill from in green city the and cold warm night"
-	if got := write(Default(), ask("hello", 12)).text; got != want {
-		t.Errorf("answer %q, frozen as %q", got, want)
-	}
-}
-
 func TestRequestSeedCountsOnlyAboveTemperatureZero(t *testing.T) {
 	greedy, warm := ask("hello", 50), ask("hello", 50)
 	warm.temperature = 0.7

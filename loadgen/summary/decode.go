@@ -20,8 +20,8 @@ type Decode struct {
 	// Limit is absent where LimitUnknown says why. Part is the GPU that it is of, at that bandwidth.
 	Limit          *roofline.Limit `json:"limit,omitempty"`
 	Share          *roofline.Range `json:"share_of_limit,omitempty"`
-	LimitUnknown   string          `json:"limit_unknown,omitempty"`
-	Part           string          `json:"part,omitempty"`
+	LimitUnknown   string          `json:"limit_unknown,omitempty" pack:"text"`
+	Part           string          `json:"part,omitempty" pack:"word"`
 	BytesPerSecond float64         `json:"memory_bytes_per_second,omitempty"`
 	// Model is what a step reads, as far as it is known.
 	Model *roofline.Model `json:"model,omitempty"`

@@ -133,7 +133,7 @@ func TestWhatIsNoFinishedRunIsRefusedByItsFolder(t *testing.T) {
 		"another summary":    {put(rundir.SummaryFile, `{"schema":"umascope.summary/9"}`), nil, `its form is "umascope.summary/9"`},
 		"no form":            {put(rundir.SummaryFile, `{"run":"r1"}`), nil, `its form is "" and not "umascope.summary/2"`},
 		"no summary at all":  {put(rundir.SummaryFile, `[]`), nil, "summary.json: json: cannot unmarshal array"},
-		"another run's":      {put(rundir.SummaryFile, `{"schema":"umascope.summary/1","run":"r2"}`), nil, `its summary is of the run "r2" and its manifest of "r1"`},
+		"another run's":      {put(rundir.SummaryFile, `{"schema":"umascope.summary/2","run":"r2"}`), nil, `its summary is of the run "r2" and its manifest of "r1"`},
 		"a run without name": {put(rundir.ManifestFile, `{"schema":"umascope.manifest/1"}`), nil, "it names no run"},
 		"a pipe": {func(t *testing.T, path string) {
 			remove(t, path, rundir.SummaryFile)

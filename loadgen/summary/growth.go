@@ -14,10 +14,10 @@ import (
 // Growth reports whether memory that should not grow at equal load does: the sign of a leak.
 type Growth struct {
 	// Quantity is unattributed, the remainder of the ledger, or gpu_held, what processes hold of all GPUs together.
-	Quantity string        `json:"quantity"`
-	Verdict  GrowthVerdict `json:"verdict"`
+	Quantity string        `json:"quantity" pack:"word"`
+	Verdict  GrowthVerdict `json:"verdict" pack:"word"`
 	// Reason is the reason why the growth is not observable.
-	Reason  string `json:"reason,omitempty"`
+	Reason  string `json:"reason,omitempty" pack:"text"`
 	Samples int    `json:"samples"`
 	// BytesPerSecond is the slope by least squares over the measured phase; CI95 is its 95 % interval, for the number of
 	// independent samples that the autocorrelation leaves.

@@ -53,8 +53,8 @@ type inputs struct {
 
 // Model is the model that answered.
 type Model struct {
-	ID          string `json:"id"`
-	Fingerprint string `json:"fingerprint,omitempty"`
+	ID          string `json:"id" pack:"model"`
+	Fingerprint string `json:"fingerprint,omitempty" pack:"sum"`
 	// Simulated is true if the engine reports itself as simulated.
 	Simulated bool `json:"simulated,omitempty"`
 }

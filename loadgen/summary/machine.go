@@ -23,8 +23,8 @@ type Machine struct {
 
 // Origin is the source of the figures, and whether they are live, replayed, constructed or simulated.
 type Origin struct {
-	Source string `json:"source"`
-	Mode   string `json:"mode"`
+	Source string `json:"source" pack:"host"`
+	Mode   string `json:"mode" pack:"word"`
 }
 
 // Live reports whether the figures are measurements of a real machine, read during the run.
@@ -67,7 +67,7 @@ type KV struct {
 	CapacityBytes  *float64 `json:"capacity_bytes,omitempty"`
 	CapacityTokens *float64 `json:"capacity_tokens,omitempty"`
 	// Source is the metrics page of the engine that the exporter read it from.
-	Source string `json:"source"`
+	Source string `json:"source" pack:"url"`
 }
 
 // Thermal is that of the hottest GPU, over the measured phases.

@@ -28,9 +28,9 @@ type Network struct {
 
 // Port is an interface or a port of RDMA. Unknown bytes are absent.
 type Port struct {
-	Device string `json:"device"`
+	Device string `json:"device" pack:"word"`
 	// Port is the number of an RDMA port; absent for an interface.
-	Port          string   `json:"port,omitempty"`
+	Port          string   `json:"port,omitempty" pack:"word"`
 	ReceivedBytes *float64 `json:"received_bytes,omitempty"`
 	SentBytes     *float64 `json:"sent_bytes,omitempty"`
 	// Errors are by the driver's name of the kind; kinds without errors are left out.

@@ -12,12 +12,12 @@ type Made struct {
 	// StartedAt is the start of the clock of the run, in UTC; absent where a file of another tool has none.
 	StartedAt *time.Time `json:"started_at,omitempty"`
 	// TimeZone is that of the machine that sent the load; absent for runs from before it was recorded.
-	TimeZone *rundir.TimeZone `json:"time_zone,omitempty"`
+	TimeZone *rundir.TimeZone `json:"time_zone,omitempty" pack:"-"`
 	// Program is the uma-load that made the run.
 	Program rundir.Program `json:"program"`
 	// Engine and EngineVersion are as the server reported them, or as the log of a command did; absent where neither did.
-	Engine        string `json:"engine,omitempty"`
-	EngineVersion string `json:"engine_version,omitempty"`
+	Engine        string `json:"engine,omitempty" pack:"word"`
+	EngineVersion string `json:"engine_version,omitempty" pack:"version"`
 	// PrefixCacheReset is true if the engine emptied its prefix cache before the load, false if it refused; absent if the
 	// run did not ask for it.
 	PrefixCacheReset *bool `json:"prefix_cache_reset,omitempty"`

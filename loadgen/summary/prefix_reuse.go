@@ -18,7 +18,7 @@ type PrefixCache struct {
 	// their beginning (chat template and opening), summed per request; absent where the template's tokens are unknown.
 	UnplannedHitTokens *int64 `json:"unplanned_hit_tokens,omitempty"`
 	// Source is where the hits were counted: the answers, or the engine's counters where answers do not report any.
-	Source string `json:"source"`
+	Source string `json:"source" pack:"word"`
 }
 
 // Sources of hits.

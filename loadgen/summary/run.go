@@ -71,7 +71,6 @@ func (r *Run) open() error {
 		return err
 	}
 	r.Summary.Made = cmp.Or(r.Summary.Made, madeOf(r.Manifest)) // summaries of older programs lack it
-	r.readPools()
 	if r.isShare() {
 		return ErrShare
 	}

@@ -11,7 +11,7 @@ import (
 
 // ServerFigures has the figures of the measured requests that went to one of several servers.
 type ServerFigures struct {
-	URL string `json:"url"`
+	URL string `json:"url" pack:"url"`
 	// Requests, Throughput and Latency are as those of the run. Throughput is divided by the time of the run, so that the
 	// servers add up to it.
 	Requests   map[openai.Status]int `json:"requests"`

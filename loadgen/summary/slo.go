@@ -143,7 +143,7 @@ func (s SLO) good(of sample, side func(bounded) Quantity) bool {
 
 // SLOResult is the part of the load that was served within the SLO.
 type SLOResult struct {
-	SLO string `json:"slo"`
+	SLO string `json:"slo" pack:"word"`
 	// Good counts the good requests among all measured Requests, failed ones included.
 	Good     int     `json:"good"`
 	Requests int     `json:"requests"`

@@ -19,7 +19,7 @@ const (
 type ClientFigures struct {
 	// Arrivals is the source of arrivals: kernel, by its stamps of packets, or inferred, the moment at which a read
 	// returned, which is late after the stalls of the client that a timer detected.
-	Arrivals string `json:"arrivals"`
+	Arrivals string `json:"arrivals" pack:"word"`
 	// DelayedRequests counts the requests with an arrival that may be earlier by more than the limit of client_stall.
 	DelayedRequests int `json:"delayed_requests"`
 	// LongestDelaySeconds is the most that an arrival may be earlier.

@@ -8,29 +8,26 @@ import (
 	"github.com/umascope/umascope/loadgen/rundir"
 )
 
-// Schema names the form of summary.json. Summaries of SchemaBefore, which has other names of memory, can be read too.
-const (
-	Schema       = "umascope.summary/2"
-	SchemaBefore = "umascope.summary/1"
-)
+// Schema names the form of summary.json.
+const Schema = "umascope.summary/2"
 
 // Summary is summary.json.
 type Summary struct {
-	Schema         string            `json:"schema"`
-	Run            string            `json:"run"`
-	Scenario       string            `json:"scenario"`
-	Labels         map[string]string `json:"labels"`
+	Schema         string            `json:"schema" pack:"word"`
+	Run            string            `json:"run" pack:"run"`
+	Scenario       string            `json:"scenario" pack:"word"`
+	Labels         map[string]string `json:"labels" pack:"labels"`
 	Model          Model             `json:"model"`
-	WorkloadSHA256 string            `json:"workload_sha256,omitempty"`
-	BootID         string            `json:"boot_id,omitempty"`
+	WorkloadSHA256 string            `json:"workload_sha256,omitempty" pack:"sum"`
+	BootID         string            `json:"boot_id,omitempty" pack:"boot"`
 	// Made is when and with which programs the run was made.
 	Made *Made `json:"made,omitempty"`
 
 	Valid          bool     `json:"valid"`
 	InvalidReasons []Reason `json:"invalid_reasons"`
-	Warnings       []string `json:"warnings"`
+	Warnings       []string `json:"warnings" pack:"text"`
 	// Checked lists the checks that validity is based on.
-	Checked []string `json:"checked"`
+	Checked []string `json:"checked" pack:"word"`
 
 	Requests   map[openai.Status]int `json:"requests"`
 	Throughput Throughput            `json:"throughput"`
@@ -80,8 +77,8 @@ type Summary struct {
 
 // Reason is a reason why a run is invalid.
 type Reason struct {
-	Code   Code   `json:"code"`
-	Detail string `json:"detail"`
+	Code   Code   `json:"code" pack:"word"`
+	Detail string `json:"detail" pack:"text"`
 }
 
 // Throughput is that of requests that ended ok, over the time from the first dispatch to the last end of any measured
@@ -126,7 +123,7 @@ type ChunkGap struct {
 type Tokens struct {
 	// InputLengths is how the intended lengths of the prompts were computed: exact or estimated, and by what. The
 	// distributions are the server's counts.
-	InputLengths string        `json:"input_lengths,omitempty"`
+	InputLengths string        `json:"input_lengths,omitempty" pack:"word"`
 	Input        *Distribution `json:"input,omitempty"`
 	Output       *Distribution `json:"output,omitempty"`
 }

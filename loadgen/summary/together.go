@@ -10,7 +10,7 @@ import (
 // part of it. Memory stays with each machine: free memory of one is of no use on another.
 type Together struct {
 	// Hosts are the machines that were measured, the host of the run first.
-	Hosts []string `json:"hosts"`
+	Hosts []string `json:"hosts" pack:"host"`
 	// Joules are those of all GPUs of these machines, over the measured phases; absent unless known for every one, and if
 	// two names are one machine.
 	Joules               *float64 `json:"joules,omitempty"`

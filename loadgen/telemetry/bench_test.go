@@ -15,7 +15,7 @@ func BenchmarkSample(b *testing.B) {
 		b.Fatal(err)
 	}
 	served := pages(func(string, int) (string, error) { return string(page), nil })
-	out, err := newWriter(filepath.Join(b.TempDir(), "telemetry.jsonl.gz"), header{Schema: schema})
+	out, err := newWriter(filepath.Join(b.TempDir(), "telemetry.jsonl.gz"), Header{Schema: schema})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -106,7 +106,7 @@ func (f *follower) skip(due time.Time) time.Time {
 	}
 	if skipped > 0 && f.expected() {
 		f.stats.SamplesWanted += skipped
-		f.out.put(line{Gap: &gapLine{f.index, f.options.Clock(), skipped, "not taken in time"}})
+		f.out.put(Line{Gap: &gapLine{f.index, f.options.Clock(), skipped, "not taken in time"}})
 	}
 	return due
 }
@@ -161,7 +161,7 @@ func (f *follower) sample(ctx context.Context, border *border) bool {
 	}
 	if err != nil {
 		f.latest.Store(nil)
-		f.out.put(line{Gap: &gapLine{f.index, at, 1, shortened(err.Error())}})
+		f.out.put(Line{Gap: &gapLine{f.index, at, 1, shortened(err.Error())}})
 		return false
 	}
 	f.latest.Store(&observations)
@@ -197,7 +197,7 @@ func (f *follower) encode(observations []observation, sample sampleLine) []any {
 			}
 			index = len(f.series)
 			f.series[o.key] = index
-			lines = append(lines, line{Series: &seriesLine{f.index, o.name, o.labels, o.counter}})
+			lines = append(lines, Line{Series: &seriesLine{f.index, o.name, o.labels, o.counter}})
 		}
 		here[index] = true
 		if last, had := f.last[index]; !had || last != o.value {
@@ -208,7 +208,7 @@ func (f *follower) encode(observations []observation, sample sampleLine) []any {
 	}
 	sample.Gone = f.forget(here)
 	lines = append(lines, f.droppedLines(dropped)...)
-	return append(lines, line{Sample: &sample})
+	return append(lines, Line{Sample: &sample})
 }
 
 // admitted returns the keys of new series that fit; on most pages there are no new series.
@@ -251,7 +251,7 @@ func (f *follower) droppedLines(dropped map[string]int) []any {
 	var lines []any
 	for _, name := range slices.Sorted(maps.Keys(dropped)) {
 		f.stats.SeriesDropped += dropped[name]
-		lines = append(lines, line{Dropped: &droppedLine{f.index, name, dropped[name]}})
+		lines = append(lines, Line{Dropped: &droppedLine{f.index, name, dropped[name]}})
 	}
 	return lines
 }

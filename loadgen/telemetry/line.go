@@ -7,23 +7,23 @@ package telemetry
 // last line marks the file as complete.
 const schema = "umascope.telemetry/1"
 
-// header is the first line.
-type header struct {
-	Schema     string         `json:"schema"`
+// Header is the first line.
+type Header struct {
+	Schema     string         `json:"schema" pack:"word"`
 	IntervalNS int64          `json:"interval_ns"`
 	PerSource  int            `json:"series_per_source"` // at most
 	Sources    []headerSource `json:"sources"`
 }
 
 type headerSource struct {
-	Name string `json:"name"`
-	URL  string `json:"url,omitempty"`
+	Name string `json:"name" pack:"source"`
+	URL  string `json:"url,omitempty" pack:"url"`
 	// Foreign is true of pages of engines and the like.
 	Foreign bool `json:"foreign,omitempty"`
 }
 
-// line is any later line; exactly one of its parts is set.
-type line struct {
+// Line is any later line; exactly one of its parts is set.
+type Line struct {
 	Series  *seriesLine  `json:"series,omitempty"`
 	Sample  *sampleLine  `json:"sample,omitempty"`
 	Gap     *gapLine     `json:"gap,omitempty"`
@@ -35,8 +35,8 @@ type line struct {
 // seriesLine introduces a series. Its index is the number of series lines of its source before it.
 type seriesLine struct {
 	Source int               `json:"source"`
-	Name   string            `json:"name"`
-	Labels map[string]string `json:"labels,omitempty"`
+	Name   string            `json:"name" pack:"word"`
+	Labels map[string]string `json:"labels,omitempty" pack:"series"`
 	// Counter is the type on an engine's page; the vocabulary has the types of the exporter's series.
 	Counter bool `json:"counter,omitempty"`
 }
@@ -57,19 +57,19 @@ type gapLine struct {
 	Source  int    `json:"source"`
 	AtNS    int64  `json:"at_ns"`
 	Samples int    `json:"samples"`
-	Reason  string `json:"reason"`
+	Reason  string `json:"reason" pack:"text"`
 }
 
 // phaseLine marks the beginning of a phase. Its index, counted from 0, is the Border of the samples that were taken
 // because of it.
 type phaseLine struct {
 	AtNS int64  `json:"at_ns"`
-	Name string `json:"name"`
+	Name string `json:"name" pack:"word"`
 }
 
 // droppedLine counts series of a family that were dropped (series limit).
 type droppedLine struct {
 	Source int    `json:"source"`
-	Name   string `json:"name"`
+	Name   string `json:"name" pack:"word"`
 	Series int    `json:"series"`
 }

@@ -116,8 +116,8 @@ func (m *merger) survey(part int, p Part) error {
 	return nil
 }
 
-func (m *merger) header() header {
-	h := header{Schema: schema, IntervalNS: m.intervalNS, PerSource: SeriesLimit}
+func (m *merger) header() Header {
+	h := Header{Schema: schema, IntervalNS: m.intervalNS, PerSource: SeriesLimit}
 	for _, c := range m.best {
 		h.Sources = append(h.Sources, c.header)
 	}
@@ -154,7 +154,7 @@ func (m *merger) write(parts []Part) error {
 		next := earliest(open)
 		if next == nil {
 			m.begin(len(m.phases), math.MaxInt64)
-			m.out.put(line{End: true})
+			m.out.put(Line{End: true})
 			return nil
 		}
 		m.pass(next)
@@ -189,7 +189,7 @@ func (m *merger) pass(p *partLines) {
 func (m *merger) begin(number int, atNS int64) {
 	for ; m.written < len(m.phases) && (m.written < number || m.phases[m.written].AtNS <= atNS); m.written++ {
 		p := m.phases[m.written]
-		m.out.put(line{Phase: &phaseLine{p.AtNS, p.Name}})
+		m.out.put(Line{Phase: &phaseLine{p.AtNS, p.Name}})
 	}
 }
 
@@ -205,7 +205,7 @@ type partLines struct {
 	phases  []Phase     // of the whole run
 	begun   int         // phases of this part
 
-	line  line
+	line  Line
 	atNS  int64 // in the whole run; lines without a time have that of the line before them
 	ended bool
 }
@@ -243,7 +243,7 @@ func (p *partLines) readHeader(m *merger, number int) error {
 	if err != nil {
 		return err
 	}
-	var h header
+	var h Header
 	if err := json.Unmarshal(text, &h); err != nil {
 		return err
 	}
@@ -267,7 +267,7 @@ func (p *partLines) read() error {
 		if err != nil {
 			return err
 		}
-		p.line = line{}
+		p.line = Line{}
 		if err := json.Unmarshal(text, &p.line); err != nil {
 			return err
 		}

@@ -89,7 +89,7 @@ func (r *reader) take(number int, text []byte) error {
 	if !r.log.Torn {
 		return errors.New("text after the end")
 	}
-	var l line
+	var l Line
 	if err := json.Unmarshal(text, &l); err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (r *reader) take(number int, text []byte) error {
 }
 
 func (r *reader) takeHeader(text []byte) error {
-	var h header
+	var h Header
 	if err := json.Unmarshal(text, &h); err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func Start(ctx context.Context, o Options) (*Sampler, error) {
 	if err != nil {
 		return nil, err
 	}
-	first := header{Schema: schema, IntervalNS: o.Interval.Nanoseconds(), PerSource: SeriesLimit}
+	first := Header{Schema: schema, IntervalNS: o.Interval.Nanoseconds(), PerSource: SeriesLimit}
 	for _, source := range o.Sources {
 		first.Sources = append(first.Sources, headerSource{source.Name, publicURL(source.URL), source.Foreign})
 	}
@@ -100,7 +100,7 @@ func (s *Sampler) flush() {
 func (s *Sampler) Mark(phase string) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	s.out.put(line{Phase: &phaseLine{s.clock(), phase}})
+	s.out.put(Line{Phase: &phaseLine{s.clock(), phase}})
 	b := border{s.borders, phase}
 	s.borders++
 	for _, f := range s.followers {
@@ -173,7 +173,7 @@ func (s *Sampler) takeEngineBorders() {
 func (s *Sampler) Stop() (runfile.SamplingStats, error) {
 	close(s.stop)
 	s.running.Wait()
-	s.out.put(line{End: true})
+	s.out.put(Line{End: true})
 	var stats runfile.SamplingStats
 	s.client.CloseIdleConnections()
 	for _, f := range s.followers {

@@ -19,7 +19,7 @@ type writer struct {
 }
 
 // newWriter creates the file, which must not exist, and writes the header.
-func newWriter(path string, first header) (*writer, error) {
+func newWriter(path string, first Header) (*writer, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o640)
 	if err != nil {
 		return nil, fmt.Errorf("telemetry: %w", err)

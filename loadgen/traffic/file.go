@@ -38,9 +38,9 @@ const (
 
 // PromptFile is the content of a prompt file.
 type PromptFile struct {
-	Format string `json:"format"`
+	Format string `json:"format" pack:"word"`
 	// SHA256 is the hash of the file. It identifies the file independent of its name.
-	SHA256        string         `json:"sha256"`
+	SHA256        string         `json:"sha256" pack:"sum"`
 	Conversations []Conversation `json:"-"`
 	scale         TokenScale
 	bytes         int            // of all texts

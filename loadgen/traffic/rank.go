@@ -17,7 +17,7 @@ type Place struct {
 	// World is the number of processes.
 	World int `json:"world"`
 	// Source names the flags or the environment variables that the rank came from.
-	Source string `json:"source,omitempty"`
+	Source string `json:"source,omitempty" pack:"word"`
 }
 
 // Alone reports whether this process sends the whole load.

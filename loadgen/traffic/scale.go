@@ -26,7 +26,7 @@ const (
 
 // TokenScale is how many tokens texts have for the server's tokenizer.
 type TokenScale struct {
-	Basis ScaleBasis `json:"basis"`
+	Basis ScaleBasis `json:"basis" pack:"word"`
 	// Tokens of the parts of a text that this package makes.
 	OpeningTokens     int `json:"opening_tokens"`
 	InstructionTokens int `json:"instruction_tokens"`

@@ -43,7 +43,7 @@ const (
 
 // ArrivalProcess is an arrival process with its parameters.
 type ArrivalProcess struct {
-	Arrival Arrival `json:"arrival"`
+	Arrival Arrival `json:"arrival" pack:"word"`
 	// RatePerSecond is the mean number of arrivals a second; 0 with Stages, Closed and Recorded.
 	RatePerSecond float64 `json:"rate_per_second,omitempty"`
 	// Burstiness is the shape of Gamma, as the flag of that name of vllm bench: the coefficient of

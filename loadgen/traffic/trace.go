@@ -50,9 +50,9 @@ type TraceRow struct {
 
 // Trace is a recorded sequence of requests, by time.
 type Trace struct {
-	Format string `json:"format"`
+	Format string `json:"format" pack:"word"`
 	// SHA256 is the hash of the file. It identifies the trace independent of its name.
-	SHA256 string `json:"sha256"`
+	SHA256 string `json:"sha256" pack:"sum"`
 	// Unit is that of the file's timestamps: ns, us, ms or s; empty if they are dates. Like BlockTokens, it is not part of
 	// the hash of a workload, which has the moments and prompts that follow from it.
 	Unit string `json:"-"`

@@ -31,9 +31,9 @@ func scheduleOf(t *testing.T, w *Workload) map[string]rundir.ScheduleLine {
 // within a run still repeats, and the texts of a file are the user's.
 func TestAnotherRunSendsOtherPromptsOfTheSameLengths(t *testing.T) {
 	dir := promptFiles(t)
-	for name := range frozenLoads() {
+	for name := range everyLoad() {
 		t.Run(name, func(t *testing.T) {
-			one, two, again := scheduleOf(t, frozenWork(t, name, dir, "r1")), scheduleOf(t, frozenWork(t, name, dir, "r2")), scheduleOf(t, frozenWork(t, name, dir, "r1"))
+			one, two, again := scheduleOf(t, workOf(t, name, dir, "r1")), scheduleOf(t, workOf(t, name, dir, "r2")), scheduleOf(t, workOf(t, name, dir, "r1"))
 			prompts := map[string]string{}
 			for key, a := range one {
 				b, same := two[key], again[key]
@@ -76,7 +76,7 @@ func TestTheScheduleHasTheRepeatedTokens(t *testing.T) {
 		"eviction_replay exact":       {"warm_A0": 0, "pressure_B0": 0, "replay_A0": 1},
 		"eviction_replay_twice exact": {"warm_A0": 0, "pressure_B_10": 0, "replay_A_10": 1, "pressure_B_20": 0, "replay_A_20": 1},
 	} {
-		lines := scheduleOf(t, frozenWork(t, name, dir, "r1"))
+		lines := scheduleOf(t, workOf(t, name, dir, "r1"))
 		for key, tokens := range want {
 			line, planned := lines[key]
 			if got := line.RepeatedTokensTarget; !planned || got != tokens && (tokens != 1 || got == 0) {

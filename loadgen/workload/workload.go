@@ -102,8 +102,8 @@ func (w *Workload) draft(p Phase, s slot) (draft, error) {
 	return d, nil
 }
 
-// hashed returns the line of the schedule in the form that workload_sha256 counts: without the run's own words. Runs
-// from before those words existed have the same hash for the same workload.
+// hashed returns the line of the schedule in the form that workload_sha256 counts: without the run's own words, which
+// no other run has.
 func (d draft) hashed() rundir.ScheduleLine {
 	line := d.entry
 	line.RepeatedTokensTarget = 0

@@ -302,7 +302,7 @@ func agreeWithComparison(c compare.Comparison, runs []checkedRun) error {
 
 // agreeWithExport holds the page of finished runs, as Prometheus reads it, against the figures of the runs.
 func agreeWithExport(folder string, runs []checkedRun) error {
-	handler, err := promexport.Handler(promexport.New(folder, len(runs), len(runs), false), promexport.Program{}, slog.New(slog.DiscardHandler))
+	handler, err := promexport.Handler(promexport.New(folder, len(runs), len(runs)), promexport.Program{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ var groups = map[string]group{
 	"replays":  {[]string{runs + "/demo-rehydrate", runs + "/reuse"}, []string{"--by=host", "--allow-different-workload"}},
 	"sweep":    {[]string{runs + "/sweep"}, []string{"--by=concurrency", "--allow-different-workload"}},
 	"refused":  {[]string{runs + "/demo-rehydrate", runs + "/demo-wrong-kv"}, []string{"--by=host"}},
-	"mixed":    {[]string{runs + "/closed", runs + "/open", runs + "/failures", runs + "/old", runs + "/record", runs + "/unstreamed"}, []string{"--by=arm", "--within=scenario", "--allow-different-workload"}},
+	"mixed":    {[]string{runs + "/closed", runs + "/open", runs + "/failures", runs + "/record", runs + "/unstreamed"}, []string{"--by=arm", "--within=scenario", "--allow-different-workload"}},
 	"reading":  {[]string{"../../../loadgen/testdata/reading"}, []string{"--by=arm", "--within=scenario"}},
 }
 

@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	}
 	names := strings.Split(*again, ",")
 	if *again == "all" {
-		names = slices.DeleteFunc(slices.Sorted(maps.Keys(kinds)), func(name string) bool { return strings.HasPrefix(name, "old") })
+		names = slices.Sorted(maps.Keys(kinds))
 	}
 	exit(makeFolders(names, *into, *into != runs))
 }

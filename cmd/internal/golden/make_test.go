@@ -33,7 +33,6 @@ import (
 const (
 	asEngine = "GOLDEN_ENGINE" // the simulated engine, at this address: a process of an arm
 	asLoad   = "GOLDEN_LOAD"   // uma-load: a run that is killed
-	oldLoad  = "GOLDEN_OLD"    // an older uma-load, by its path
 )
 
 const (
@@ -143,10 +142,6 @@ var kinds = map[string]func(m *maker) error{
 		return m.verb(context.Background(), 0, slices.Concat([]string{"sweep", "--over=concurrency=1,4", "--run-id=sweep"},
 			m.common("--requests=12", "--warmup=2", "--input-tokens=40", "--output-tokens=6", "--slo=ttft=100ms", "--label=arm=native"))...)
 	},
-	// These are by programs of earlier commits, see README.md: of before manifests had what a summary is judged by, and of
-	// soon after.
-	"old":        func(m *maker) error { return m.byOlder("old") },
-	"old-judged": func(m *maker) error { return m.byOlder("old-judged") },
 	"record": func(m *maker) error {
 		return m.record("record", 0, trtllmScript, "--extract=trtllm", "--telemetry="+host+"="+m.sampled, "--telemetry-interval=200ms", "--before=1s", "--after=1s", "--validity=telemetry_lost=off", "--capture=said=echo shown")
 	},
@@ -158,16 +153,6 @@ var kinds = map[string]func(m *maker) error{
 	},
 	"campaign": func(m *maker) error { return m.campaign("campaign", 0, campaignPlan) },
 	"unserved": func(m *maker) error { return m.campaign("unserved", 3, unservedPlan) },
-}
-
-// byOlder makes a run with the program of another commit.
-func (m *maker) byOlder(id string) error {
-	load := exec.Command(os.Getenv(oldLoad), "run", "--run-id="+id, "--out=.", "--url="+m.engine, "--label=host="+host, "--label=arm=native", "--web.listen-address=127.0.0.1:0", "--telemetry="+host+"="+m.sampled, "--telemetry-interval=200ms",
-		"--validity=client_lag=100ms", "--validity=client_stall=off", "--validity=telemetry_lost=25%", "--requests=24", "--warmup=2", "--concurrency=2", "--input-tokens=40:80", "--output-tokens=12", "--slo=ttft=500ms")
-	if text, err := load.CombinedOutput(); err != nil {
-		return fmt.Errorf("%w: %s", err, text)
-	}
-	return nil
 }
 
 // run makes one run folder.

@@ -519,7 +519,7 @@ func BenchmarkRunsOfAFolder(b *testing.B) {
 	}
 	b.Run("first", func(b *testing.B) {
 		for b.Loop() {
-			v.results = promexport.New(runs, runsPerCell, mostRuns, false)
+			v.results = promexport.New(runs, runsPerCell, mostRuns)
 			read(b)
 		}
 	})

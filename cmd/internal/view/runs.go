@@ -29,7 +29,7 @@ const runsPerCell, mostRuns = 10, 500
 
 // openRuns serves the finished runs inside this process.
 func (v *viewer) openRuns() error {
-	v.results = promexport.New(v.runs, runsPerCell, mostRuns, false)
+	v.results = promexport.New(v.runs, runsPerCell, mostRuns)
 	v.results.MaxAge = min(v.results.MaxAge, v.runsInterval)
 	b := build()
 	served, err := promexport.Handler(v.results, promexport.Program{Version: b.Version, Revision: b.Revision, GoVersion: b.GoVersion}, v.log)

@@ -105,7 +105,7 @@ func kept(dir string) string {
 
 // finishedRuns serves the page of the runs, which change seldom, as it is now.
 func finishedRuns(t *testing.T, folder string) http.Handler {
-	served, err := promexport.Handler(promexport.New(folder, runsPerCell, mostRuns, false), promexport.Program{}, slog.New(slog.DiscardHandler))
+	served, err := promexport.Handler(promexport.New(folder, runsPerCell, mostRuns), promexport.Program{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,20 +70,20 @@ const (
 
 // Reported is a figure as its tool reports it, in base units.
 type Reported struct {
-	Name Quantity `json:"name"`
-	Unit Unit     `json:"unit"`
+	Name Quantity `json:"name" pack:"word"`
+	Unit Unit     `json:"unit" pack:"word"`
 	// Meaning is the tool's own definition of the figure.
-	Meaning string `json:"meaning"`
+	Meaning string `json:"meaning" pack:"word"`
 	// Statistic is mean, min, max, sd, population_sd (divided by n) or a percentile such as p99; empty if there is only
 	// one value.
-	Statistic string  `json:"statistic,omitempty"`
+	Statistic string  `json:"statistic,omitempty" pack:"word"`
 	Value     float64 `json:"value"`
 	// Values are the single values that a mean is of, in the order of the tool; absent if it reports none.
 	Values []float64 `json:"values,omitempty"`
 	// Of is the part of the benchmark that the figure belongs to; empty if there is only one.
-	Of string `json:"of,omitempty"`
+	Of string `json:"of,omitempty" pack:"word"`
 	// From is the stream and line, or the file, with the figure, and Text its text there: the label, the number and the
 	// unit. The rest of the line is in the log.
-	From string `json:"from"`
-	Text string `json:"text,omitempty"`
+	From string `json:"from" pack:"word"`
+	Text string `json:"text,omitempty" pack:"text"`
 }

@@ -28,8 +28,7 @@ type ledgers struct {
 	differ     int // for folded ledgers, the number of lines that differ by leastLedger or more
 }
 
-// ledgersOf returns the ledgers of the host of the runs, then those of further machines by name. Comparisons saved
-// before they had the ledgers of the arms have the differences only.
+// ledgersOf returns the ledgers of the host of the runs, then those of further machines by name.
 func ledgersOf(p compare.Pair) []ledgers {
 	all := []ledgers{{pair: p.Ledgers, difference: p.LedgerDifference}}
 	for _, host := range slices.Sorted(maps.Keys(p.LedgerDifferenceOn)) {

@@ -75,8 +75,8 @@ func promptFiles(t testing.TB) string {
 	return dir
 }
 
-// frozenLoads returns command lines of every scenario and source of prompts; @ is the folder of promptFiles.
-func frozenLoads() map[string][]string {
+// everyLoad returns command lines of every scenario and source of prompts; @ is the folder of promptFiles.
+func everyLoad() map[string][]string {
 	loads := map[string][]string{}
 	add := func(name, scale string, args ...string) { loads[name+" "+scale] = append(args, "--warmup=3") }
 	draw := func(name, scale string, args ...string) { add(name, scale, append(args, "--requests=6")...) }
@@ -126,10 +126,10 @@ func frozenLoads() map[string][]string {
 	return loads
 }
 
-// frozenWork is the workload of one of the frozen loads, with the key of a run.
-func frozenWork(t *testing.T, name, dir, key string) *Workload {
+// workOf is the workload of one of these loads, with the key of a run.
+func workOf(t *testing.T, name, dir, key string) *Workload {
 	t.Helper()
-	args := slices.Clone(frozenLoads()[name])
+	args := slices.Clone(everyLoad()[name])
 	for i := range args {
 		args[i] = strings.ReplaceAll(args[i], "@", dir+string(os.PathSeparator))
 	}
@@ -149,23 +149,18 @@ func frozenWork(t *testing.T, name, dir, key string) *Workload {
 	return w
 }
 
-// The hashes are of commit 62e6642, whose prompts came from the seed alone: half-finished campaigns of it compare
-// with runs of today. Those of eviction_replay_twice are later: since then B comes before each replay.
-func TestTheHashOfAWorkloadIsThatOfEarlierVersions(t *testing.T) {
-	text, err := os.ReadFile("testdata/workload_sha256.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	frozen, dir := map[string]string{}, promptFiles(t)
-	for line := range strings.Lines(string(text)) {
-		sum, name, _ := strings.Cut(strings.TrimSpace(line), " ")
-		frozen[name] = sum
-	}
-	for name := range frozenLoads() {
-		for _, key := range []string{"", "r1 2026-11-01T00:00:00Z"} {
-			if sum, _ := planOf(t, frozenWork(t, name, dir, key)); sum != frozen[name] {
-				t.Errorf("%s %s of key %q, frozen as %s", sum, name, key, frozen[name])
-			}
+// TestTheHashOfAWorkloadIsOfTheLoadAndNotOfTheKey: runs of one load compare although each has prompts of its own.
+func TestTheHashOfAWorkloadIsOfTheLoadAndNotOfTheKey(t *testing.T) {
+	loads, dir := map[string]string{}, promptFiles(t)
+	for name := range everyLoad() {
+		sum, _ := planOf(t, workOf(t, name, dir, ""))
+		if keyed, _ := planOf(t, workOf(t, name, dir, "r1 2026-11-01T00:00:00Z")); keyed != sum {
+			t.Errorf("%s: %s with a key, %s without", name, keyed, sum)
 		}
+		scale := name[strings.LastIndexByte(name, ' '):] // other scales may give the same lengths
+		if other := loads[sum+scale]; other != "" {
+			t.Errorf("%s and %s have the hash %s", name, other, sum)
+		}
+		loads[sum+scale] = name
 	}
 }
