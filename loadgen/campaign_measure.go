@@ -20,6 +20,7 @@ import (
 	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/render/comparison"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -39,7 +40,7 @@ type campaignRuns struct {
 func (c *campaignRuns) environment(log terminal.Log, o campaign.Order) runner.Environment {
 	env := quiet(c.env, log, c.page)
 	env.Engine = &o.Engine
-	env.Series = &runner.Series{Kind: runner.SeriesCampaign, Name: c.planned.Name, Number: o.Slot.Number, Of: len(c.planned.Schedule()), Results: c.invocation.Outcome().Tally()}
+	env.Series = &runner.Series{Kind: rundir.KindCampaign, Name: c.planned.Name, Number: o.Slot.Number, Of: len(c.planned.Schedule()), Results: c.invocation.Outcome().Tally()}
 	if left, known := c.invocation.Left(); known {
 		env.Series.EndsAt = new(time.Now().Add(left))
 	}
@@ -203,7 +204,7 @@ func orderLine(o campaign.Order) (*commandLine, error) {
 
 // orderFlags returns the flags of a run. Of the flags that a plan gives to all runs, record takes only those that it
 // has.
-func orderFlags(o campaign.Order, verb *kingpin.CmdClause) []runner.Flag {
+func orderFlags(o campaign.Order, verb *kingpin.CmdClause) []plan.Flag {
 	given := maps.Clone(o.Cell.Flags)
 	own := o.Scenario.Run
 	if record := o.Scenario.Record; record != nil {
@@ -215,15 +216,15 @@ func orderFlags(o campaign.Order, verb *kingpin.CmdClause) []runner.Flag {
 		given = map[string]string{}
 	}
 	maps.Copy(given, own)
-	var flags []runner.Flag
+	var flags []plan.Flag
 	add := func(name string, values ...string) {
 		for _, value := range values {
-			flags = append(flags, runner.Flag{Name: name, Value: value})
+			flags = append(flags, plan.Flag{Name: name, Value: value})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if name != "label" {
-			add(name, plan.Lines(given[name])...)
+			add(name, valuesOf(verb, name, given[name])...)
 		}
 	}
 	add("label", orderLabels(o.Labels, plan.Lines(given["label"]))...)
@@ -232,6 +233,16 @@ func orderFlags(o campaign.Order, verb *kingpin.CmdClause) []runner.Flag {
 	add("out", o.Dir)
 	add("run-id", o.Run)
 	return flags
+}
+
+// valuesOf returns the values of a flag in a plan, which has a line for each if the flag may be repeated.
+func valuesOf(verb *kingpin.CmdClause, name, text string) []string {
+	if clause := verb.GetFlag(name); clause != nil {
+		if repeated, ok := clause.Model().Value.(interface{ IsCumulative() bool }); !ok || !repeated.IsCumulative() {
+			return []string{strings.TrimSuffix(text, "\n")}
+		}
+	}
+	return plan.Lines(text)
 }
 
 // orderLabels returns labels in the form of flags. The campaign's labels come first.
@@ -251,7 +262,7 @@ func orderLabels(own map[string]string, given []string) []string {
 }
 
 // argumentsOf returns flags as arguments of a verb's command line.
-func argumentsOf(verb *kingpin.CmdClause, flags []runner.Flag) []string {
+func argumentsOf(verb *kingpin.CmdClause, flags []plan.Flag) []string {
 	var args []string
 	for _, f := range flags {
 		switch clause := verb.GetFlag(f.Name); {

@@ -232,7 +232,7 @@ func TestSlotsWithoutAValidRunAreMadeAgainOnRequest(t *testing.T) {
 		}
 		bad = Result{Status: Finished}
 		again := w.campaign(p)
-		again.Retry = true
+		again.Retry = []Status{Invalid, Failed, Skipped}
 		if o, err := w.run(t.Context(), again); err != nil || !o.Sound() || !slices.Equal(w.ordered(), []string{"1-a", "2-b", "2-b", "2-b"}) {
 			t.Errorf("%+v (%v) %v", o, err, w.ordered())
 		}
