@@ -89,7 +89,7 @@ var hiddenFlags = []string{
 	"max-turns", "reset-prefix-cache", "burstiness", "fit-pressure", "force", "temperature", "top-p", "request-seed", "no-stream", "request-timeout", "first-token-timeout",
 	"chunk-timeout", "wait-ready", "ready-consecutive", "prompt-ids", "max-input-tokens", "token-margin", "clip", "shared-prefix-tokens", "ignore-eos",
 	"web.linger", "save-outputs", "save-prompts", "xlsx", "csv", "conversations", "benchstat", "verbose", "print-content", "progress", "tolerance", "pause", "stop-error-rate",
-	"same-prompts", "repeat-of",
+	"same-prompts", "repeat-of", "resume",
 }
 
 // TestEveryFlagOfARunIsShownOrHidden in packs: a new one is added to publish.ShownFlags or to hiddenFlags.

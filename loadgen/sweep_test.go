@@ -274,11 +274,11 @@ func TestAnInterruptedSweepKeepsWhatWasMeasured(t *testing.T) {
 	code := make(chan int)
 	complained := &lockedBuffer{}
 	go func() {
-		code <- Run(ctx, []string{"sweep", "--out", out, "--run-id=s1", "--web.listen-address=127.0.0.1:0", "--engine=vllm", "--url", address, "--over=concurrency=1,2", "--requests=4", "--warmup=0", "--pause=1h"}, &lockedBuffer{}, complained)
+		code <- Run(ctx, slices.Concat([]string{"sweep", "--out", out, "--run-id=s1", "--web.listen-address=127.0.0.1:0", "--engine=vllm", "--url", address, "--over=concurrency=1,2", "--requests=4", "--warmup=0", "--pause=1h"}, uncontended), &lockedBuffer{}, complained)
 	}()
 	await(t, func() bool {
 		text, err := os.ReadFile(dir.Path(campaign.TableFile))
-		return err == nil && bytes.Contains(text, []byte("finished"))
+		return err == nil && bytes.Contains(text, []byte("s1-02-concurrency-2"))
 	})
 	interrupt()
 	if got := <-code; got != exitFailed {

@@ -62,8 +62,8 @@ func (r *Invocation) choose(at int) (slot plan.Slot, ends State, reason string) 
 		r.slots = r.c.Plan.Schedule()
 	}
 	slot = r.slots[at]
-	if before := r.known.slots[slot.Number]; slot.Scenario != choice.Scenario.Name || before != nil && before.slot.Scenario != slot.Scenario {
-		return slot, Broken, fmt.Sprintf("slot %d is of %s, and by the runs before it would be of %s: their figures have changed", slot.Number, slot.Scenario, choice.Scenario.Name)
+	if before := r.known.slots[slot.Number]; before != nil && before.slot.Scenario != choice.Scenario.Name {
+		return slot, Broken, fmt.Sprintf("slot %d is of %s, and by the runs before it would be of %s: their figures have changed", slot.Number, before.slot.Scenario, choice.Scenario.Name)
 	}
 	return slot, "", ""
 }
