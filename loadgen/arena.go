@@ -69,14 +69,7 @@ func newArenaDriver(line *commandLine, env runner.Environment) (*arenaDriver, er
 	if d.series, err = newSeries(rundir.KindArena, line, line.arena, run, env, flags.resume); err != nil {
 		return nil, err
 	}
-	d.own, d.plan, d.next = ofArena(), d.planOf, d.choose
-	d.point = func(s plan.Scenario) string { return d.cell(s.Name).String() }
-	d.prepare = func(o *campaign.Order) {
-		if flags.warmup == warmupNone || flags.warmup == warmupFirst && d.warm {
-			o.Scenario.Run["warmup"] = "0"
-		}
-	}
-	d.adjust, d.show = d.result, d.showRates
+	d.planner = d
 	return d, d.read()
 }
 
@@ -93,8 +86,20 @@ func (d *arenaDriver) cell(scenario string) (c arena.Cell) {
 	return c
 }
 
-// planOf returns the plan of the cells.
-func (d *arenaDriver) planOf(given []plan.Flag) (plan.Single, error) {
+func (d *arenaDriver) own() []string { return ofArena() }
+
+func (d *arenaDriver) point(s plan.Scenario) string { return d.cell(s.Name).String() }
+
+// prepare leaves the warm-up out where --warmup asks for it.
+func (d *arenaDriver) prepare(o *campaign.Order) {
+	if d.flags.warmup == warmupNone || d.flags.warmup == warmupFirst && d.warm {
+		o.Scenario.Run["warmup"] = "0"
+	}
+}
+
+func (d *arenaDriver) complete(*settings) {}
+
+func (d *arenaDriver) plan(given []plan.Flag) (plan.Single, error) {
 	single := plan.Single{Name: d.id, Arm: d.arm(), Values: d.values(), Flags: given, Cooldown: d.flags.cool.pause, GPUCelsius: d.flags.cool.celsius}
 	for i, c := range d.profile.Cells {
 		flags := append(d.flags.cellFlags(given, d.profile, c),
@@ -105,8 +110,8 @@ func (d *arenaDriver) planOf(given []plan.Flag) (plan.Single, error) {
 	return single, nil
 }
 
-// choose returns the next cell, unless the last one failed.
-func (d *arenaDriver) choose(made []campaign.SlotFacts) campaign.Choice {
+// next returns the next cell, unless the last one failed.
+func (d *arenaDriver) next(made []campaign.SlotFacts) campaign.Choice {
 	n := len(made)
 	switch {
 	case n > 0 && made[n-1].Status == campaign.Failed:
@@ -194,8 +199,8 @@ func (d *arenaDriver) exitCode() error {
 	return nil
 }
 
-// showRates adds the rates of the cells and the estimated end.
-func (d *arenaDriver) showRates(shown *runner.Series) {
+// show adds the rates of the cells and the estimated end.
+func (d *arenaDriver) show(shown *runner.Series) {
 	shown.EndsAt = d.endsAt()
 	runs := shown.Runs[:0]
 	for _, s := range d.invocation.Facts().Slots {

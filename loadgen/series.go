@@ -25,32 +25,36 @@ import (
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
+// planner writes the plan of a sweep or an arena, and chooses its slots.
+type planner interface {
+	// own returns the flags of the verb that decide what is measured.
+	own() []string
+	// plan returns the plan by the flags of all runs.
+	plan(given []plan.Flag) (plan.Single, error)
+	next(made []campaign.SlotFacts) campaign.Choice
+	// point returns what a scenario measures, for people.
+	point(plan.Scenario) string
+	// prepare adds the flags of a run that follow from the runs before it, and complete the settings that no flag has.
+	prepare(*campaign.Order)
+	complete(*settings)
+	// result returns the result of a run from the one that a campaign would have.
+	result(campaign.Order, campaign.Result, error, *summary.Summary) campaign.Result
+	// show adds to what is shown before a run.
+	show(*runner.Series)
+}
+
 // series is a sweep or an arena: a campaign whose plan follows from flags. It has one arm, the server that runs already,
 // and a run for each scenario.
 type series struct {
 	campaignRuns
-	kind   string
-	id, at string // its name, and the folder around its folder
-	line   *commandLine
-	verb   *kingpin.CmdClause
-	run    *settings // the flags of every run
-	given  []plan.Flag
-	fresh  bool // the folder was made for this invocation
-	// own are the flags of the verb that decide what is measured.
-	own []string
-	// plan returns the plan by the flags of all runs.
-	plan func(given []plan.Flag) (plan.Single, error)
-	next func([]campaign.SlotFacts) campaign.Choice
-	// point returns what a scenario measures, for people.
-	point func(plan.Scenario) string
-	// prepare adds the flags of a run that follow from the runs before it, and complete the settings of a run that no flag has.
-	prepare  func(*campaign.Order)
-	complete func(*settings)
-	// adjust returns the result of a run, which may differ from the one of a campaign.
-	adjust func(campaign.Order, campaign.Result, error, *summary.Summary) campaign.Result
-	// show adds to what is shown before a run.
-	show func(*runner.Series)
-
+	kind    string
+	id, at  string // its name, and the folder around its folder
+	line    *commandLine
+	verb    *kingpin.CmdClause
+	run     *settings // the flags of every run
+	given   []plan.Flag
+	fresh   bool // the folder was made for this invocation
+	planner planner
 	// failure is the error of the last run, with its exit code, and served is true if a run has sent requests.
 	failure error
 	served  bool
@@ -63,7 +67,6 @@ const longestSeriesID = 80
 func newSeries(kind string, l *commandLine, verb *kingpin.CmdClause, run *settings, env runner.Environment, resume string) (*series, error) {
 	s := &series{
 		campaignRuns: campaignRuns{env: env}, kind: kind, at: run.Out, line: l, verb: verb, run: run, fresh: resume == "",
-		prepare: func(*campaign.Order) {}, complete: func(*settings) {}, adjust: func(_ campaign.Order, r campaign.Result, _ error, _ *summary.Summary) campaign.Result { return r }, show: func(*runner.Series) {},
 	}
 	var err error
 	if s.given, err = l.given(); err != nil {
@@ -123,13 +126,15 @@ func free(flag string) bool {
 
 // ofRuns returns the flags of all runs.
 func (s *series) ofRuns() []plan.Flag {
-	return slices.DeleteFunc(slices.Clone(s.given), func(f plan.Flag) bool { return slices.Contains(s.own, f.Name) || slices.Contains(notOfRuns(), f.Name) })
+	return slices.DeleteFunc(slices.Clone(s.given), func(f plan.Flag) bool {
+		return slices.Contains(s.planner.own(), f.Name) || slices.Contains(notOfRuns(), f.Name)
+	})
 }
 
 // values returns the flags of the verb as values of the plan, whose names have no dashes.
 func (s *series) values() map[string]string {
 	values, flags := map[string]string{}, s.line.flagValues(s.verb)
-	for _, name := range s.own {
+	for _, name := range s.planner.own() {
 		if flags[name] != "" {
 			values[strings.ReplaceAll(name, "-", "_")] = flags[name]
 		}
@@ -161,7 +166,7 @@ func (s *series) shown() []plan.Flag {
 // read parses the plan, and checks the command lines of its runs and of further scenarios. Files that the flags name are
 // the same for all runs and are read only once.
 func (s *series) read(further ...plan.Scenario) error {
-	single, err := s.plan(s.ofRuns())
+	single, err := s.planner.plan(s.ofRuns())
 	if err != nil {
 		return err
 	}
@@ -184,7 +189,7 @@ func (s *series) read(further ...plan.Scenario) error {
 			_, err = line.checkRun()
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", s.point(scenario), err)
+			return fmt.Errorf("%s: %w", s.planner.point(scenario), err)
 		}
 	}
 	return nil
@@ -202,7 +207,7 @@ func (s *series) lineOf(o campaign.Order) (*commandLine, error) {
 
 // open opens the folder, which it makes for a new series, and refuses to continue one that began with other flags.
 func (s *series) open() (*campaign.Campaign, error) {
-	single, err := s.plan(s.shown())
+	single, err := s.planner.plan(s.shown())
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +226,7 @@ func (s *series) open() (*campaign.Campaign, error) {
 	}
 	sum := sha256.Sum256(text)
 	c := &campaign.Campaign{
-		Kind: s.kind, Plan: s.planned, Text: text, SHA256: hex.EncodeToString(sum[:]), Dir: s.dir, KeyDir: s.at, Next: s.next, Log: s.env.Log,
+		Kind: s.kind, Plan: s.planned, Text: text, SHA256: hex.EncodeToString(sum[:]), Dir: s.dir, KeyDir: s.at, Next: s.planner.next, Log: s.env.Log,
 		Retry: []campaign.Status{campaign.Failed}, Operations: operations(&s.campaignRuns, arm.Options{Log: s.env.Log}),
 	}
 	c.Operations.Name, c.Operations.Measure = s.runName, s.measure
@@ -290,7 +295,7 @@ func (s *series) carryOut(ctx context.Context, present func(campaign.Outcome) er
 	defer s.page.Close()
 	if s.invocation, err = c.Open(); err != nil {
 		s.undo()
-		return runner.BadOut(err)
+		return usage(err)
 	}
 	defer s.invocation.Close()
 	o, err := s.invocation.Run(ctx)
@@ -339,7 +344,7 @@ func (s *series) undo() {
 
 // measure makes one run. Its figures go to its own folder and the table, not to the terminal.
 func (s *series) measure(ctx context.Context, o campaign.Order) campaign.Result {
-	s.prepare(&o)
+	s.planner.prepare(&o)
 	line, err := s.lineOf(o)
 	if err != nil {
 		return s.ended(ctx, o, err, nil)
@@ -348,12 +353,12 @@ func (s *series) measure(ctx context.Context, o campaign.Order) campaign.Result 
 	if err != nil {
 		return s.ended(ctx, o, err, nil)
 	}
-	s.complete(settings)
+	s.planner.complete(settings)
 	settings.Target.Pinned, settings.Capture.Secrets = o.Pinned, o.Cell.Secrets()
 	o.Engine.Ran = nil // flags of the points differ by design
 	env := quiet(s.env, settings.log, s.page)
 	env.Engine, env.Series = &o.Engine, s.before(o.Slot.Number)
-	env.Log.Info(s.kind, "number", o.Slot.Number, "run", o.Run, "measures", s.point(o.Scenario))
+	env.Log.Info(s.kind, "number", o.Slot.Number, "run", o.Run, "measures", s.planner.point(o.Scenario))
 	made, err := makeRun(ctx, settings, env)
 	s.served = s.served || made.Made != nil && !made.Unserved
 	return s.ended(ctx, o, err, made.Summary())
@@ -366,7 +371,7 @@ func (s *series) ended(ctx context.Context, o campaign.Order, err error, sum *su
 	if sum != nil {
 		r.Served = sum.Model.ID
 	}
-	return s.adjust(o, r, err, sum)
+	return s.planner.result(o, r, err, sum)
 }
 
 // before returns the series before a run.
@@ -384,13 +389,13 @@ func (s *series) before(number int) *runner.Series {
 			shown.Runs = append(shown.Runs, runner.NewSeriesRun(s.pointOf(one.Number), string(one.Status), s.invocation.Summary(one)))
 		}
 	}
-	s.show(shown)
+	s.planner.show(shown)
 	shown.Runs = shown.Runs[max(0, len(shown.Runs)-runner.MostSeriesRuns):]
 	return shown
 }
 
 // pointOf returns what a slot measures, for people.
-func (s *series) pointOf(number int) string { return s.point(s.planned.Scenarios[number-1]) }
+func (s *series) pointOf(number int) string { return s.planner.point(s.planned.Scenarios[number-1]) }
 
 // printFolder prints where everything is.
 func (s *series) printFolder(stdout io.Writer) error {

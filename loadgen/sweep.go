@@ -101,27 +101,8 @@ func newSweeper(line *commandLine, env runner.Environment) (*sweeper, error) {
 	if s.series, err = newSeries(rundir.KindSweep, line, line.sweep, run, env, line.sweepOver.Resume); err != nil {
 		return nil, err
 	}
-	s.own, s.point = sweep.Own(), s.sweep.Point
+	s.planner = s
 	s.sweep.Name, s.sweep.Given = s.id, s.ofRuns()
-	s.plan = func(given []plan.Flag) (plan.Single, error) {
-		shown := s.sweep
-		shown.Given = given
-		return shown.Plan(s.arm(), s.values())
-	}
-	s.next = func(made []campaign.SlotFacts) campaign.Choice {
-		return s.sweep.Next(s.sweep.Runs(made, s.invocation.Summary))
-	}
-	s.complete = func(of *settings) {
-		if s.sweep.SamePrompts {
-			of.SamePrompts = true
-			of.KeyPrompts(s.id, s.invocation.Facts().StartedAt)
-		}
-	}
-	s.show = func(shown *runner.Series) {
-		if s.sweep.Search != nil {
-			shown.Of = 0
-		}
-	}
 	if s.sweep.Search == nil {
 		return s, s.read()
 	}
@@ -130,6 +111,39 @@ func newSweeper(line *commandLine, env runner.Environment) (*sweeper, error) {
 		return nil, err
 	}
 	return s, s.read(highest)
+}
+
+func (s *sweeper) own() []string { return sweep.Own() }
+
+func (s *sweeper) plan(given []plan.Flag) (plan.Single, error) {
+	shown := s.sweep
+	shown.Given = given
+	return shown.Plan(s.arm(), s.values())
+}
+
+func (s *sweeper) next(made []campaign.SlotFacts) campaign.Choice {
+	return s.sweep.Next(s.sweep.Runs(made, s.invocation.Summary))
+}
+
+func (s *sweeper) point(of plan.Scenario) string { return s.sweep.Point(of) }
+
+func (s *sweeper) prepare(*campaign.Order) {}
+
+func (s *sweeper) complete(of *settings) {
+	if s.sweep.SamePrompts {
+		of.SamePrompts = true
+		of.KeyPrompts(s.id, s.invocation.Facts().StartedAt)
+	}
+}
+
+func (s *sweeper) result(_ campaign.Order, r campaign.Result, _ error, _ *summary.Summary) campaign.Result {
+	return r
+}
+
+func (s *sweeper) show(shown *runner.Series) {
+	if s.sweep.Search != nil { // how many points it takes is not known
+		shown.Of, shown.EndsAt = 0, nil
+	}
 }
 
 // done returns the runs that were made.

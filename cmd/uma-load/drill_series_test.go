@@ -23,7 +23,7 @@ func seriesVerbs() map[string][]string {
 	return map[string][]string{
 		"sweep":  slices.Concat([]string{"sweep", "--over=concurrency=1,2,4", "--pause=700ms", "--requests=100", "--warmup=0", "--output-tokens=4", "--engine=vllm"}, common),
 		"search": slices.Concat([]string{"sweep", "--over=concurrency=1..4", "--search=slo", "--slo=e2e=60s", "--pause=700ms", "--requests=100", "--warmup=0", "--output-tokens=4", "--engine=vllm"}, common),
-		"arena":  slices.Concat([]string{"arena", "--depth=0,64", "--concurrency=1,2", "--pp=64", "--tg=8", "--runs=40", "--cool=700ms", "--warmup=none"}, common),
+		"arena":  slices.Concat([]string{"arena", "--depth=0,64", "--concurrency=1,2", "--pp=128", "--tg=8", "--runs=40", "--cool=700ms", "--warmup=none"}, common),
 	}
 }
 
