@@ -293,6 +293,60 @@ func TestAnInterruptedSweepKeepsWhatWasMeasured(t *testing.T) {
 	}
 }
 
+// TestASweepGoesOnWhereItWasInterrupted in its second run, with the flags that it began with.
+func TestASweepGoesOnWhereItWasInterrupted(t *testing.T) {
+	t.Parallel()
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	out := t.TempDir()
+	dir := rundir.Folder(filepath.Join(out, "s1"))
+	url := inFront(t, engine(t, 0), func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
+		if _, err := os.Stat(filepath.Join(dir.Path("s1-02-concurrency-2"), rundir.RequestsFile)); err == nil {
+			interrupt()
+		}
+		pass.ServeHTTP(w, r)
+	})
+	sweeping := func(ctx context.Context, args ...string) (code int, stderr string) {
+		complained := &lockedBuffer{}
+		args = slices.Concat([]string{"sweep", "--out", out, "--web.listen-address=127.0.0.1:0", "--url", url, "--warmup=0", "--output-tokens=4", "--header=X-Token:" + secrets["a header"]}, uncontended, args)
+		return Run(ctx, args, &lockedBuffer{}, complained), complained.String()
+	}
+	if code, stderr := sweeping(ctx, "--run-id=s1", "--over=concurrency=1,2,4", "--requests=10", "--same-prompts"); code != exitFailed || !strings.Contains(stderr, "--resume=s1") {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	first := facts(t, dir)
+	if slotStatuses(first) != "finished aborted pending" {
+		t.Fatalf("%s: %+v", slotStatuses(first), first)
+	}
+	for want, changed := range map[string][]string{
+		`--over was "concurrency=1,2,4" when s1 began, and is "concurrency=1,2" now`: {"--resume=s1", "--over=concurrency=1,2", "--requests=10", "--same-prompts"},
+		`--requests was "10" when s1 began, and is "11" now`:                         {"--resume=s1", "--over=concurrency=1,2,4", "--requests=11", "--same-prompts"},
+		"no folder s2": {"--resume=s2", "--over=concurrency=1,2,4", "--requests=10", "--same-prompts"},
+	} {
+		if code, stderr := sweeping(t.Context(), changed...); code != exitUsage || !strings.Contains(stderr, want) {
+			t.Errorf("%v: exit %d: %s", changed, code, stderr)
+		}
+	}
+	if code, stderr := sweeping(t.Context(), "--resume=s1", "--over=concurrency=1,2,4", "--requests=10", "--same-prompts", "--csv"); code != exitDone {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	result := facts(t, dir)
+	if slotStatuses(result) != "finished finished finished" || result.Slots[0].Last() != first.Slots[0].Last() || result.Slots[1].Last() != "s1-02-concurrency-2-2" || !result.StartedAt.Equal(first.StartedAt) {
+		t.Errorf("%+v", result)
+	}
+	expectFiles(t, dir.Path("s1-02-concurrency-2.aborted"), "manifest.aborted.json")
+	if before, after := promptsOf(t, dir, "s1-01-concurrency-1"), promptsOf(t, dir, "s1-03-concurrency-4"); !slices.Equal(before, after) {
+		t.Error("--same-prompts is forgotten")
+	}
+	expectNoSecret(t, string(dir), nil)
+	if code, stderr := sweeping(t.Context(), "--resume=s1", "--over=concurrency=1,2,4", "--requests=10", "--same-prompts"); code != exitUsage || !strings.Contains(stderr, "all 3 runs") {
+		t.Errorf("a complete sweep goes on: exit %d: %s", code, stderr)
+	}
+	if code, stdout, stderr := invokeVerb(t, "campaign", "status", string(dir)); code != exitDone || !strings.HasPrefix(stdout, "sweep s1: complete\n") {
+		t.Errorf("exit %d: %s%s", code, stdout, stderr)
+	}
+}
+
 func TestAServerThatGoesAwayEndsTheSweepWithARowThatSaysSo(t *testing.T) {
 	var asked atomic.Int32
 	leaving := inFront(t, engine(t, 0), func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
