@@ -104,7 +104,7 @@ func (d *arenaDriver) plan(given []plan.Flag) (plan.Single, error) {
 	for i, c := range d.profile.Cells {
 		flags := append(d.flags.cellFlags(given, d.profile, c),
 			plan.Flag{Name: "label", Value: "arena=" + d.id},
-			plan.Flag{Name: "seed", Value: strconv.FormatUint(sweep.Over{Name: "arena"}.Seed(d.run.Seed, sweep.Value{Text: c.Slug()}, 0), 10)})
+			plan.Flag{Name: "seed", Value: strconv.FormatUint(sweep.Over{Name: "arena"}.Seed(d.runs.Seed, sweep.Value{Text: c.Slug()}, 0), 10)})
 		single.Scenarios = append(single.Scenarios, plan.Scenario{Name: scenarioName(i, c), Run: plan.Differing(flags, given)})
 	}
 	return single, nil
@@ -194,7 +194,7 @@ func (d *arenaDriver) exitCode() error {
 	case counts[campaign.Invalid] > 0:
 		return outcome{exitInvalid, fmt.Errorf("%d of %d cells are invalid: see %s", counts[campaign.Invalid], n, file)}
 	case missed > 0 && met == 0:
-		return outcome{exitMissed, fmt.Errorf("no cell keeps --slo %s", d.run.SLO)}
+		return outcome{exitMissed, fmt.Errorf("no cell keeps --slo %s", d.runs.SLO)}
 	}
 	return nil
 }
@@ -202,13 +202,10 @@ func (d *arenaDriver) exitCode() error {
 // show adds the rates of the cells and the estimated end.
 func (d *arenaDriver) show(shown *runner.Series) {
 	shown.EndsAt = d.endsAt()
-	runs := shown.Runs[:0]
-	for _, s := range d.invocation.Facts().Slots {
-		if s.Status == campaign.Finished || s.Status == campaign.Invalid {
-			one := shown.Runs[len(runs)]
-			one.PP, one.TG = d.rates(s.Last())
-			runs = append(runs, one)
-		}
+	slots := d.invocation.Facts().Slots
+	for i := range shown.Runs { // cells end in their order, and the last ones are shown
+		of := slots[shown.Number-1-len(shown.Runs)+i]
+		shown.Runs[i].PP, shown.Runs[i].TG = d.rates(of.Last())
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 
 // dryRun prints the cells with their sizes, and how they compare with those of the server.
 func (d *arenaDriver) dryRun(ctx context.Context) error {
-	run := *d.run
+	run := *d.runs
 	host, err := os.Hostname()
 	if err != nil {
 		return err

@@ -39,13 +39,8 @@ type campaignRuns struct {
 // environment returns the environment of a run, with the results so far.
 func (c *campaignRuns) environment(log terminal.Log, o campaign.Order) runner.Environment {
 	env := quiet(c.env, log, c.page)
-	env.Engine = &o.Engine
-	env.Series = &runner.Series{Kind: rundir.KindCampaign, Name: c.planned.Name, Number: o.Slot.Number, Of: len(c.planned.Schedule()), Results: c.invocation.Outcome().Tally()}
-	if left, known := c.invocation.Left(); known {
-		env.Series.EndsAt = new(time.Now().Add(left))
-	}
-	compared, runs, _, err := compareCampaign(c.planned, c.dir)
-	env.Series.Runs = slotResults(c.planned, c.invocation.Facts().Slots, runs)
+	env.Engine, env.Series = &o.Engine, c.results(rundir.KindCampaign, o.Slot.Number, c.slotName)
+	compared, _, _, err := compareCampaign(c.planned, c.dir)
 	if err != nil { // the arms have no runs yet, or conclude reports why they cannot be compared
 		return env
 	}
@@ -55,31 +50,31 @@ func (c *campaignRuns) environment(log terminal.Log, o campaign.Order) runner.En
 	return env
 }
 
-// slotResults returns the results of the last slots that have ended.
-func slotResults(planned *plan.Plan, slots []campaign.SlotFacts, runs []summary.Run) []runner.SeriesRun {
-	summaries := map[string]*summary.Summary{}
-	for i := range runs {
-		summaries[runs[i].Summary.Run] = &runs[i].Summary
+// results returns the campaign before a run, with the results of the last slots that have ended.
+func (c *campaignRuns) results(kind string, number int, name func(campaign.SlotFacts) string) *runner.Series {
+	shown := &runner.Series{Kind: kind, Name: c.planned.Name, Number: number, Of: len(c.planned.Schedule()), Results: c.invocation.Outcome().Tally()}
+	if left, known := c.invocation.Left(); known {
+		shown.EndsAt = new(time.Now().Add(left))
 	}
-	var all []runner.SeriesRun
-	for _, s := range slots {
-		if !slices.Contains([]campaign.Status{campaign.Finished, campaign.Invalid, campaign.Failed, campaign.Skipped}, s.Status) {
-			continue
+	for _, s := range c.invocation.Facts().Slots {
+		if slices.Contains([]campaign.Status{campaign.Finished, campaign.Invalid, campaign.Failed, campaign.Skipped}, s.Status) {
+			shown.Runs = append(shown.Runs, runner.NewSeriesRun(name(s), string(s.Status), c.invocation.Summary(s)))
 		}
-		name := []string{fmt.Sprint(s.Number), s.Arm}
-		if len(planned.Scenarios) > 1 {
-			name = append(name, s.Scenario)
-		}
-		if len(planned.Models) > 1 {
-			name = append(name, s.Model)
-		}
-		var made *summary.Summary
-		if n := len(s.Runs); n > 0 {
-			made = summaries[s.Runs[n-1]]
-		}
-		all = append(all, runner.NewSeriesRun(strings.Join(name, " "), string(s.Status), made))
 	}
-	return all[max(0, len(all)-runner.MostSeriesRuns):]
+	shown.Runs = shown.Runs[max(0, len(shown.Runs)-runner.MostSeriesRuns):]
+	return shown
+}
+
+// slotName names a slot among the others of its plan.
+func (c *campaignRuns) slotName(s campaign.SlotFacts) string {
+	name := []string{fmt.Sprint(s.Number), s.Arm}
+	if len(c.planned.Scenarios) > 1 {
+		name = append(name, s.Scenario)
+	}
+	if len(c.planned.Models) > 1 {
+		name = append(name, s.Model)
+	}
+	return strings.Join(name, " ")
 }
 
 // ofCampaign returns the flags that describe the campaign and not its runs.
@@ -100,15 +95,20 @@ func (c *campaignRuns) measure(ctx context.Context, o campaign.Order) campaign.R
 	if err != nil {
 		return failed(ctx, err)
 	}
-	settings.Target.Pinned = o.Pinned
-	settings.Capture.Secrets = o.Cell.Secrets()
-	env := c.environment(settings.log, o)
-	made, err := makeRun(ctx, settings, env)
-	result := resultOf(ctx, err, made.Summary())
-	if sum := made.Summary(); sum != nil {
+	_, result, _ := c.run(ctx, settings, c.environment(settings.log, o), o)
+	return result
+}
+
+// run makes one run with its settings.
+func (c *campaignRuns) run(ctx context.Context, s *settings, env runner.Environment, o campaign.Order) (made runner.Result, result campaign.Result, err error) {
+	s.Target.Pinned, s.Capture.Secrets = o.Pinned, o.Cell.Secrets()
+	made, err = makeRun(ctx, s, env)
+	sum := made.Summary()
+	result = resultOf(ctx, err, sum)
+	if sum != nil {
 		result.Served = sum.Model.ID
 	}
-	return result
+	return made, result, err
 }
 
 // record makes one run whose load is a command.

@@ -81,7 +81,7 @@ func TestASweepReportsThePointAndTheResultsSoFar(t *testing.T) {
 	if runs := all[len(all)-1].Series.Runs; len(runs) != 1 || runs[0].Name != "concurrency 1" || runs[0].Status != "finished" || runs[0].OutputTokensPerSecond == nil {
 		t.Errorf("%+v", runs)
 	}
-	if first := all[0]; first.Series.Number != 1 || first.Series.Results != "" {
+	if first := all[0]; first.Series.Number != 1 || first.Series.Results != "0 finished" {
 		t.Errorf("%+v", first.Series)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -51,7 +52,7 @@ type series struct {
 	id, at  string // its name, and the folder around its folder
 	line    *commandLine
 	verb    *kingpin.CmdClause
-	run     *settings // the flags of every run
+	runs    *settings // the flags of every run
 	given   []plan.Flag
 	fresh   bool // the folder was made for this invocation
 	planner planner
@@ -66,7 +67,7 @@ const longestSeriesID = 80
 // newSeries names a sweep or an arena, which resume continues if it is not empty.
 func newSeries(kind string, l *commandLine, verb *kingpin.CmdClause, run *settings, env runner.Environment, resume string) (*series, error) {
 	s := &series{
-		campaignRuns: campaignRuns{env: env}, kind: kind, at: run.Out, line: l, verb: verb, run: run, fresh: resume == "",
+		campaignRuns: campaignRuns{env: env}, kind: kind, at: run.Out, line: l, verb: verb, runs: run, fresh: resume == "",
 	}
 	var err error
 	if s.given, err = l.given(); err != nil {
@@ -86,7 +87,7 @@ func newSeries(kind string, l *commandLine, verb *kingpin.CmdClause, run *settin
 
 // arm returns the label of the runs, if it can name an arm of a plan.
 func (s *series) arm() string {
-	if name := s.run.label("arm"); terminal.PlainName(name) {
+	if name := s.runs.label("arm"); terminal.PlainName(name) {
 		return name
 	}
 	return defaultArm
@@ -200,7 +201,7 @@ func (s *series) lineOf(o campaign.Order) (*commandLine, error) {
 	o.Labels = nil
 	line, err := orderLine(o)
 	if err == nil {
-		line.settings.Target.FoundBy = s.run.Target.FoundBy
+		line.settings.Target.FoundBy = s.runs.Target.FoundBy
 	}
 	return line, err
 }
@@ -245,7 +246,6 @@ func (s *series) sameFlags(text []byte) error {
 	}
 	flags := func(p *plan.Plan) map[string]string {
 		all := maps.Clone(p.Flags)
-		maps.Copy(all, map[string]string{"telemetry": strings.Join(p.Telemetry, " "), "scrape": strings.Join(p.Scrape, " ")})
 		for name, value := range p.Values {
 			all[strings.ReplaceAll(name, "_", "-")] = value
 		}
@@ -253,16 +253,14 @@ func (s *series) sameFlags(text []byte) error {
 	}
 	was, is := flags(before), flags(now)
 	for _, name := range slices.Sorted(maps.Keys(was)) {
-		if _, given := is[name]; !given {
-			is[name] = ""
-		}
+		is[name] += "" // a flag that is left out now differs too
 	}
 	for _, name := range slices.Sorted(maps.Keys(is)) {
 		if was[name] != is[name] {
 			return fmt.Errorf("--resume: --%s was %q when %s began, and is %q now: give the flags that it began with", name, printable(was[name]), printable(s.id), printable(is[name]))
 		}
 	}
-	if !slices.EqualFunc(before.Scenarios, now.Scenarios, func(a, b plan.Scenario) bool { return a.Name == b.Name && maps.Equal(a.Run, b.Run) }) {
+	if !reflect.DeepEqual(before.Scenarios, now.Scenarios) {
 		return fmt.Errorf("--resume: %s has other runs than these flags make: has a file changed that they name?", s.dir)
 	}
 	return nil
@@ -288,7 +286,7 @@ func (s *series) carryOut(ctx context.Context, present func(campaign.Outcome) er
 	if err != nil {
 		return usage(err)
 	}
-	if s.page, err = runner.OpenLivePage(s.run.web, s.env.Network, s.env.Log); err != nil {
+	if s.page, err = runner.OpenLivePage(s.runs.web, s.env.Network, s.env.Log); err != nil {
 		s.undo()
 		return usage(err)
 	}
@@ -313,7 +311,7 @@ func (s *series) carryOut(ctx context.Context, present func(campaign.Outcome) er
 		return err
 	}
 	s.page.Report(filepath.Join(s.dir, rundir.HTMLFile))
-	linger(ctx, s.env.Cut, s.run.linger, s.env.Log)
+	linger(ctx, s.env.Cut, s.runs.linger, s.env.Log)
 	return nil
 }
 
@@ -347,51 +345,22 @@ func (s *series) measure(ctx context.Context, o campaign.Order) campaign.Result 
 	s.planner.prepare(&o)
 	line, err := s.lineOf(o)
 	if err != nil {
-		return s.ended(ctx, o, err, nil)
+		return failed(ctx, err)
 	}
 	settings, err := line.checkRun()
 	if err != nil {
-		return s.ended(ctx, o, err, nil)
+		return failed(ctx, err)
 	}
 	s.planner.complete(settings)
-	settings.Target.Pinned, settings.Capture.Secrets = o.Pinned, o.Cell.Secrets()
 	o.Engine.Ran = nil // flags of the points differ by design
 	env := quiet(s.env, settings.log, s.page)
-	env.Engine, env.Series = &o.Engine, s.before(o.Slot.Number)
-	env.Log.Info(s.kind, "number", o.Slot.Number, "run", o.Run, "measures", s.planner.point(o.Scenario))
-	made, err := makeRun(ctx, settings, env)
-	s.served = s.served || made.Made != nil && !made.Unserved
-	return s.ended(ctx, o, err, made.Summary())
-}
-
-// ended returns the result of a run.
-func (s *series) ended(ctx context.Context, o campaign.Order, err error, sum *summary.Summary) campaign.Result {
-	s.failure = err
-	r := resultOf(ctx, err, sum)
-	if sum != nil {
-		r.Served = sum.Model.ID
-	}
-	return s.planner.result(o, r, err, sum)
-}
-
-// before returns the series before a run.
-func (s *series) before(number int) *runner.Series {
-	facts := s.invocation.Facts()
-	shown := &runner.Series{Kind: s.kind, Name: s.id, Number: number, Of: len(s.planned.Scenarios), Point: s.pointOf(number)}
-	if len(s.invocation.Outcome().Counts) > 0 {
-		shown.Results = s.invocation.Outcome().Tally()
-	}
-	if left, known := s.invocation.Left(); known {
-		shown.EndsAt = new(time.Now().Add(left))
-	}
-	for _, one := range facts.Slots {
-		if one.Status == campaign.Finished || one.Status == campaign.Invalid {
-			shown.Runs = append(shown.Runs, runner.NewSeriesRun(s.pointOf(one.Number), string(one.Status), s.invocation.Summary(one)))
-		}
-	}
-	s.planner.show(shown)
-	shown.Runs = shown.Runs[max(0, len(shown.Runs)-runner.MostSeriesRuns):]
-	return shown
+	env.Engine, env.Series = &o.Engine, s.results(s.kind, o.Slot.Number, func(f campaign.SlotFacts) string { return s.pointOf(f.Number) })
+	env.Series.Point = s.pointOf(o.Slot.Number)
+	s.planner.show(env.Series)
+	env.Log.Info(s.kind, "number", o.Slot.Number, "run", o.Run, "measures", env.Series.Point)
+	made, result, err := s.campaignRuns.run(ctx, settings, env, o)
+	s.failure, s.served = err, s.served || made.Made != nil && !made.Unserved
+	return s.planner.result(o, result, err, made.Summary())
 }
 
 // pointOf returns what a slot measures, for people.

@@ -78,7 +78,7 @@ func (l *commandLine) measureSweep(ctx context.Context, env runner.Environment) 
 		}
 		return outcome{exitInvalid, errors.New(why + ": see " + campaign.TableFile)}
 	case sweep.Unmet:
-		return outcome{exitMissed, fmt.Errorf("no run keeps --slo %s", s.run.SLO)}
+		return outcome{exitMissed, fmt.Errorf("no run keeps --slo %s", s.runs.SLO)}
 	default:
 		return nil
 	}
