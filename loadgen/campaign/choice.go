@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 )
@@ -57,13 +58,22 @@ func (r *Invocation) choose(at int) (slot plan.Slot, ends State, reason string) 
 	if choice.Scenario == nil {
 		return slot, choice.State, choice.Reason
 	}
-	if at == len(r.slots) {
-		r.c.Plan.Scenarios = append(r.c.Plan.Scenarios, *choice.Scenario)
+	next := *choice.Scenario
+	if at == len(r.slots) && !slices.ContainsFunc(r.slots, func(s plan.Slot) bool { return s.Scenario == next.Name }) {
+		next.Run = plan.Literals(next.Run)
+		r.c.Plan.Scenarios = append(r.c.Plan.Scenarios, next)
 		r.slots = r.c.Plan.Schedule()
 	}
-	slot = r.slots[at]
-	if before := r.known.slots[slot.Number]; before != nil && before.slot.Scenario != choice.Scenario.Name {
-		return slot, Broken, fmt.Sprintf("slot %d is of %s, and by the runs before it would be of %s: their figures have changed", slot.Number, before.slot.Scenario, choice.Scenario.Name)
+	was := "new"
+	if at < len(r.slots) {
+		slot = r.slots[at]
+		was = slot.Scenario
+		if before := r.known.slots[slot.Number]; before != nil {
+			was = before.slot.Scenario
+		}
+	}
+	if was != next.Name {
+		return slot, Broken, fmt.Sprintf("slot %d is of %s, and by the runs before it would be of %s: these are gone, or their figures have changed", at+1, was, next.Name)
 	}
 	return slot, "", ""
 }

@@ -102,6 +102,9 @@ func (p Sweep) Runs(slots []campaign.SlotFacts, read func(campaign.SlotFacts) *s
 		}
 		t := p.trial(done, value)
 		t.Outcome = Outcome{Run: s.Last(), Status: s.Status, Problem: s.Problem, Summary: read(s)}
+		if t.Summary == nil && t.Status != campaign.Failed {
+			break // its folder is gone
+		}
 		done = append(done, t)
 	}
 	return done

@@ -62,6 +62,10 @@ func TestTheRunsOfASearchFollowFromItsSlots(t *testing.T) {
 	if !reflect.DeepEqual(got, done) {
 		t.Errorf("%+v, want %+v", got, done)
 	}
+	delete(summaries, done[1].Run)
+	if got := p.Runs(slots, func(s campaign.SlotFacts) *summary.Summary { return summaries[s.Last()] }); len(got) != 1 {
+		t.Errorf("%d runs before one that is gone", len(got))
+	}
 }
 
 // failingRun is a run of which so many of a hundred requests failed.

@@ -67,7 +67,7 @@ func (s Single) Text() ([]byte, error) {
 	pages := map[string]any{}
 	for _, name := range []string{"telemetry", "scrape"} {
 		if text, given := flags[name]; given {
-			pages[name] = literal(strings.Split(text, "\n"))
+			pages[name] = strings.Split(literal(text), "\n")
 			delete(flags, name)
 		}
 	}
@@ -89,22 +89,22 @@ func (s Single) Text() ([]byte, error) {
 // asList returns flags for the file. Those that are there several times are lists.
 func asList(flags map[string]string) map[string]any {
 	all := map[string]any{}
-	for name, text := range flags {
-		all[name] = Literal(text)
+	for name, text := range Literals(flags) {
+		all[name] = text
 		if lines := strings.Split(text, "\n"); len(lines) > 1 {
-			all[name] = literal(lines)
+			all[name] = lines
 		}
 	}
 	return all
 }
 
-func literal(lines []string) []string {
-	var all []string
-	for _, line := range lines {
-		all = append(all, Literal(line))
+// Literals returns the templates that render to the texts.
+func Literals(texts map[string]string) map[string]string {
+	all := map[string]string{}
+	for name, text := range texts {
+		all[name] = literal(text)
 	}
 	return all
 }
 
-// Literal returns the template that renders to a text.
-func Literal(text string) string { return strings.ReplaceAll(text, "{{", `{{"{{"}}`) }
+func literal(text string) string { return strings.ReplaceAll(text, "{{", `{{"{{"}}`) }
