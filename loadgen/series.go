@@ -145,23 +145,16 @@ func (s *series) values() map[string]string {
 
 // shown returns the flags of all runs as files may have them, without secrets and without flags that are free.
 func (s *series) shown() []plan.Flag {
-	flags, of := s.line.flagValues(s.verb), map[string][]string{}
-	var shown []plan.Flag
+	var all []plan.Flag
 	for _, f := range s.ofRuns() {
-		if free(f.Name) {
-			continue
+		if value, is := s.verb.GetFlag(f.Name).Model().Value.(interface{ Shown(string) string }); is {
+			f.Value = value.Shown(f.Value)
 		}
-		left, started := of[f.Name]
-		if !started {
-			left = []string{flags[f.Name]}
-			if n := len(slices.DeleteFunc(slices.Clone(s.given), func(other plan.Flag) bool { return other.Name != f.Name })); n > 1 {
-				left = strings.SplitN(strings.TrimSuffix(strings.TrimPrefix(flags[f.Name], "["), "]"), "] [", n)
-			}
+		if !free(f.Name) {
+			all = append(all, f)
 		}
-		f.Value, of[f.Name] = left[0], left[1:]
-		shown = append(shown, f)
 	}
-	return shown
+	return all
 }
 
 // read parses the plan, and checks the command lines of its runs and of further scenarios. Files that the flags name are
