@@ -177,7 +177,7 @@ func (a *arenaSettings) cells() (arena.Profile, error) {
 	return p, err
 }
 
-// cellFlags returns the flags of a cell's run: those of all runs, and the cell's own.
+// cellFlags returns the flags of a cell's run: the flags of all runs, and the cell's own.
 func (a *arenaSettings) cellFlags(given []plan.Flag, p arena.Profile, c arena.Cell) []plan.Flag {
 	flags := slices.Clone(given)
 	number := strconv.Itoa

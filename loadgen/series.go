@@ -105,7 +105,7 @@ func (s *series) find(name string) error {
 		case facts.Kind != s.kind:
 			return fmt.Errorf("--resume: %s is of uma-load %s", dir, printable(facts.Kind))
 		case filepath.Base(filepath.Clean(dir)) != facts.Campaign:
-			return fmt.Errorf("--resume: %s: the name of this %s is %.80q, not that of its folder", dir, s.kind, facts.Campaign)
+			return fmt.Errorf("--resume: %s: the name of this %s is %.80q, and its folder has another", dir, s.kind, facts.Campaign)
 		case facts.State == campaign.Complete || facts.State == campaign.Ended:
 			return fmt.Errorf("--resume: all %d runs of %s are made", len(facts.Slots), dir)
 		}
@@ -132,7 +132,7 @@ func (s *series) ofRuns() []plan.Flag {
 	})
 }
 
-// values returns the flags of the verb as values of the plan, whose names have no dashes.
+// values returns the flags of the verb as values of the plan. Names of values have no dashes.
 func (s *series) values() map[string]string {
 	values, flags := map[string]string{}, s.line.flagValues(s.verb)
 	for _, name := range s.planner.own() {
@@ -227,7 +227,7 @@ func (s *series) open() (*campaign.Campaign, error) {
 	return c, nil
 }
 
-// sameFlags names a flag that differs from those of the plan in the folder: the runs of one table are measured alike.
+// sameFlags names a flag that differs from the plan in the folder: all runs of a table are measured alike.
 func (s *series) sameFlags(text []byte) error {
 	before, err := plan.Read(filepath.Join(s.dir, campaign.PlanFile))
 	if err != nil {
@@ -292,7 +292,7 @@ func (s *series) carryOut(ctx context.Context, present func(campaign.Outcome) er
 	o, err := s.invocation.Run(ctx)
 	if o.State == campaign.Broken && s.failure != nil && s.fresh && !s.served {
 		s.undo()
-		return s.failure // nothing was measured, so the error and its exit code are those of the run
+		return s.failure // with the exit code of the run, since nothing was measured
 	}
 	if err == nil {
 		err = s.unfinished(o)

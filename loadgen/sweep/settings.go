@@ -79,7 +79,7 @@ func Own() []string {
 	return []string{"over", "search", "tolerance", "pause", "stop-error-rate", "same-prompts", "seed"}
 }
 
-// PointFlags returns the flags of a point's run: those of all runs, and the point's own value.
+// PointFlags returns the flags of a point's run: the flags of all runs, and the point's own value.
 func PointFlags(given []plan.Flag, over Over, v Value) ([]plan.Flag, error) {
 	has := func(name string) bool {
 		return slices.ContainsFunc(given, func(f plan.Flag) bool { return f.Name == name })
