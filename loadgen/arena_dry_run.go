@@ -14,7 +14,7 @@ import (
 
 // dryRun prints the cells with their sizes, and how they compare with those of the server.
 func (d *arenaDriver) dryRun(ctx context.Context) error {
-	run := *d.line.arenaRun
+	run := *d.runs
 	host, err := os.Hostname()
 	if err != nil {
 		return err
@@ -29,7 +29,7 @@ func (d *arenaDriver) dryRun(ctx context.Context) error {
 	}
 	caching, total, sums := d.profile.Caching, arenaSums{}, render.Table{Header: []string{"", "CELL", "REQUESTS", "PREFILL", "NO HITS", "KV", ""}, Words: []int{1, 6}}
 	for i, c := range d.profile.Cells {
-		total.add(c, caching, d.line.arenaPlan.rates, server)
+		total.add(c, caching, d.flags.rates, server)
 		few, many := c.Prefill(caching)
 		sums.Add(strconv.Itoa(i+1), c.String(), strconv.Itoa(c.Requests(caching)), strconv.Itoa(few), strconv.Itoa(many), strconv.Itoa(c.KVTokens()), fitOf(c, server))
 	}
@@ -84,7 +84,7 @@ func (s arenaSums) print(d *arenaDriver, server runner.Surveyed) error {
 	if s.queued > 0 {
 		lines = append(lines, fmt.Sprintf("cells that need more than the KV cache holds, so that requests queue or are preempted and the depth may be evicted: %d", s.queued))
 	}
-	if d.line.arenaPlan.rates == nil {
+	if d.flags.rates == nil {
 		lines = append(lines, "time: unknown; --rates PP,TG estimates it, such as --rates 3000,50")
 	} else {
 		lines = append(lines, fmt.Sprintf("time: at least %s if the prefix cache holds every context, %s if none", s.least.Round(time.Second), s.most.Round(time.Second)))

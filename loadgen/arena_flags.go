@@ -11,7 +11,7 @@ import (
 	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/exporter/engine/supported"
 	"github.com/umascope/umascope/loadgen/arena"
-	"github.com/umascope/umascope/loadgen/runner"
+	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/server"
 	"github.com/umascope/umascope/loadgen/summary"
 	"github.com/umascope/umascope/loadgen/workload"
@@ -71,7 +71,7 @@ func arenaFlags(set terminal.FlagSet) (*arenaSettings, *settings) {
 	set.Flag("prefix-caching", "Send the context of each request before it; --no-prefix-caching sends both at once.").Default("true").IsSetByUser(&a.cachingGiven).BoolVar(&a.caching)
 	terminal.Flag(set, "order", "Order of the cells: profile, given (by depth, pp, tg, concurrency) or seeded (by --seed).", orderProfile, &a.order, terminal.OneOf(orderProfile, orderGiven, orderSeeded))
 	terminal.Flag(set, "warmup", "Cells with a batch that is discarded: first, each or none.", warmupFirst, &a.warmup, terminal.OneOf(warmupFirst, warmupEach, warmupNone))
-	terminal.Flag(set, "cool", "Wait before each cell but the first: until no GPU is above 60C, or a time such as 30s.", "0s", &a.cool, parseCooling)
+	terminal.Flag(set, "cool", "Wait before each cell until no GPU is above 60C, or a time such as 30s between two cells.", "0s", &a.cool, parseCooling)
 	terminal.Flag(set, "latency", "Time without a load, that llama-benchy's figures leave out: api, generation or none.", string(workload.LatencyAPI), &a.latency, terminal.OneOf(workload.LatencyProbes()...)).IsSetByUser(&a.latencyGiven)
 	set.Flag("estimate-lengths", "Send prompts of about the length to a server without a route for its tokenizer.").BoolVar(&a.estimate)
 	set.Flag("dry-run", "Show cells, requests, tokens and what does not fit; measure nothing.").BoolVar(&a.dryRun)
@@ -88,15 +88,13 @@ func arenaFlags(set terminal.FlagSet) (*arenaSettings, *settings) {
 	return a, s
 }
 
-// ofArena are the flags that no run of a cell gets: they are the arena's, or a cell has its own.
+// ofArena returns the flags that describe the arena and not its runs, and must be the same when it is resumed.
 func ofArena() []string {
-	return []string{"profile", "depth", "concurrency", "pp", "tg", "runs", "exact", "prefix-caching", "order", "warmup", "cool", "latency", "estimate-lengths", "dry-run", "rates", "resume", "export",
-		"out", "run-id", "seed", "web.listen-address", "web.allow-host", "web.config.file", "web.linger", "progress"}
+	return []string{"profile", "depth", "concurrency", "pp", "tg", "runs", "exact", "prefix-caching", "order", "warmup", "cool", "latency", "estimate-lengths", "seed"}
 }
 
 // cooling is what is waited for between two cells.
 type cooling struct {
-	text    string
 	pause   time.Duration
 	celsius float64 // 0 waits for no temperature
 }
@@ -108,16 +106,13 @@ func parseCooling(text string) (cooling, error) {
 		if err != nil || !(celsius >= 20 && celsius <= 100) {
 			return cooling{}, fmt.Errorf("%q is not from 20C to 100C", text)
 		}
-		return cooling{text: text, celsius: celsius}, nil
+		return cooling{celsius: celsius}, nil
 	}
 	pause, err := terminal.Duration(text)
 	if err != nil {
 		return cooling{}, fmt.Errorf("%q is neither a temperature such as 60C nor a time such as 30s", text)
 	}
-	if pause == 0 {
-		text = ""
-	}
-	return cooling{text: text, pause: pause}, nil
+	return cooling{pause: pause}, nil
 }
 
 // parseRates reads the tokens a second of prompts and of one answer.
@@ -182,11 +177,11 @@ func (a *arenaSettings) cells() (arena.Profile, error) {
 	return p, err
 }
 
-// cellFlags returns the flags of a cell's run: those that were given, and the cell's own.
-func (a *arenaSettings) cellFlags(given []runner.Flag, p arena.Profile, c arena.Cell, warm bool) []runner.Flag {
-	flags := slices.DeleteFunc(slices.Clone(given), func(f runner.Flag) bool { return slices.Contains(ofArena(), f.Name) })
+// cellFlags returns the flags of a cell's run: the flags of all runs, and the cell's own.
+func (a *arenaSettings) cellFlags(given []plan.Flag, p arena.Profile, c arena.Cell) []plan.Flag {
+	flags := slices.Clone(given)
 	number := strconv.Itoa
-	flags = append(flags, runner.Flag{Name: "scenario", Value: workload.ScenarioArena}, runner.Flag{Name: "concurrency", Value: number(c.Concurrency)})
+	flags = append(flags, plan.Flag{Name: "scenario", Value: workload.ScenarioArena}, plan.Flag{Name: "concurrency", Value: number(c.Concurrency)})
 	caching, lengths := "on", "exact"
 	if !p.Caching {
 		caching = "off"
@@ -198,13 +193,10 @@ func (a *arenaSettings) cellFlags(given []runner.Flag, p arena.Profile, c arena.
 		{"depth", number(c.Depth)}, {"pp", number(c.PP)}, {"tg", number(c.TG)}, {"runs", number(c.Runs)},
 		{"prefix.caching", caching}, {"latency", p.Latency}, {"lengths", lengths},
 	} {
-		flags = append(flags, runner.Flag{Name: "set", Value: size[0] + "=" + size[1]})
+		flags = append(flags, plan.Flag{Name: "set", Value: size[0] + "=" + size[1]})
 	}
 	if p.Exact {
-		flags = append(flags, runner.Flag{Name: "ignore-eos", Value: "true"})
-	}
-	if !warm {
-		flags = append(flags, runner.Flag{Name: "warmup", Value: "0"})
+		flags = append(flags, plan.Flag{Name: "ignore-eos", Value: "true"})
 	}
 	return flags
 }

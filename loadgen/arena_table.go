@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/umascope/umascope/loadgen/arena"
+	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/cell"
 	"github.com/umascope/umascope/loadgen/render"
 	"github.com/umascope/umascope/loadgen/rundir"
@@ -56,30 +56,22 @@ func checkExports(all []exported) error {
 	return nil
 }
 
-// rows reads the figures of the cells that have a run.
-func (d *arenaDriver) rows(cells ...arena.Measured) ([]cell.Row, error) {
-	var all []cell.Row
-	for _, m := range cells {
-		if m.Status != arena.Valid && m.Status != arena.Invalid {
-			continue
-		}
-		if _, known := d.read[m.Run]; !known {
-			run, err := summary.Open(d.folder.Path(m.Run))
-			if err != nil {
-				return nil, err
-			}
-			if d.read[m.Run], err = cell.Read(run); err != nil {
-				return nil, err
-			}
-		}
-		all = append(all, d.read[m.Run]...)
+// rowsOf reads the figures of a run, of its contexts first.
+func (d *arenaDriver) rowsOf(run string) ([]cell.Row, error) {
+	if rows, known := d.rows[run]; known {
+		return rows, nil
 	}
-	return all, nil
+	read, err := summary.Open(filepath.Join(d.dir, run))
+	if err != nil {
+		return nil, err
+	}
+	d.rows[run], err = cell.Read(read)
+	return d.rows[run], err
 }
 
-// figures returns the measured rates of a cell's prompts; nil where they are not known.
-func (d *arenaDriver) figures(m arena.Measured) (pp, tg *float64) {
-	rows, err := d.rows(m)
+// rates returns the measured rates of the prompts of a run; nil where they are not known.
+func (d *arenaDriver) rates(run string) (pp, tg *float64) {
+	rows, err := d.rowsOf(run)
 	if err != nil || len(rows) == 0 {
 		return nil, nil
 	}
@@ -94,19 +86,27 @@ func (d *arenaDriver) figures(m arena.Measured) (pp, tg *float64) {
 }
 
 // present prints the table of the cells, and writes it to the folder and to the files of --export.
-func (d *arenaDriver) present() error {
-	rows, err := d.rows(d.result.Cells...)
-	if err != nil {
-		return err
+func (d *arenaDriver) present(campaign.Outcome) error {
+	var rows []cell.Row
+	for _, s := range d.invocation.Facts().Slots {
+		if s.Status != campaign.Finished && s.Status != campaign.Invalid {
+			continue
+		}
+		of, err := d.rowsOf(s.Last())
+		if err != nil {
+			return err
+		}
+		rows = append(rows, of...)
 	}
 	document := cell.Document(rows)
-	document.Title = "Arena " + d.result.Arena
+	document.Title = "Arena " + d.id
 	if left := d.notMeasured(); len(left) > 0 {
 		document.Add(render.H2("Not measured, or invalid"), render.List{Items: render.Items(left)})
 	}
-	err = errors.Join(
-		d.folder.Write(rundir.ReportFile, func(w io.Writer) error { return render.Markdown(w, document) }),
-		d.folder.Write(rundir.HTMLFile, func(w io.Writer) error { return render.HTML(w, document) }),
+	dir := rundir.Folder(d.dir)
+	err := errors.Join(
+		dir.Write(rundir.ReportFile, func(w io.Writer) error { return render.Markdown(w, document) }),
+		dir.Write(rundir.HTMLFile, func(w io.Writer) error { return render.HTML(w, document) }),
 		d.export(rows),
 	)
 	if len(rows) > 0 {
@@ -119,32 +119,12 @@ func (d *arenaDriver) present() error {
 		_, printed := fmt.Fprintln(d.env.Stdout, line)
 		err = errors.Join(err, printed)
 	}
-	_, printed := fmt.Fprintf(d.env.Stdout, "\narena folder: %s%c\n", d.folder, os.PathSeparator)
-	return errors.Join(err, printed)
-}
-
-// notMeasured returns a line for each cell without a valid run.
-func (d *arenaDriver) notMeasured() []string {
-	var lines []string
-	for _, m := range d.result.Cells {
-		if m.Status == arena.Valid {
-			continue
-		}
-		line := fmt.Sprintf("%s: %s", m.String(), strings.ReplaceAll(string(m.Status), "_", " "))
-		if len(m.InvalidReasons) > 0 {
-			line += ": " + strings.Join(m.InvalidReasons, ", ")
-		}
-		if m.Problem != "" {
-			line += ": " + m.Problem
-		}
-		lines = append(lines, line)
-	}
-	return lines
+	return errors.Join(err, d.printFolder(d.env.Stdout))
 }
 
 // export writes the files of --export.
 func (d *arenaDriver) export(rows []cell.Row) error {
-	all := d.line.arenaPlan.exports
+	all := d.flags.exports
 	if len(all) == 0 || len(rows) == 0 {
 		return nil
 	}

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/umascope/umascope/exporter/metric"
-	"github.com/umascope/umascope/loadgen/arena"
+	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runner"
@@ -42,26 +42,6 @@ func arenaOf(t *testing.T, args ...string) (code int, dir rundir.Folder, stdout,
 	return compared(t, t.Context(), t.TempDir(), slices.Concat([]string{"--run-id=a1"}, smallCells, args)...)
 }
 
-// arenaResult reads arena.json, which must keep its schema.
-func arenaResult(t *testing.T, dir rundir.Folder) arena.Result {
-	t.Helper()
-	for _, value := range documents(t, dir.Path(rundir.ArenaFile)) {
-		if err := validators(t)[rundir.ArenaFile].Validate(value); err != nil {
-			t.Errorf("%s: %v", dir, err)
-		}
-	}
-	return read[arena.Result](t, dir.Path(rundir.ArenaFile))
-}
-
-// statuses returns the statuses of the cells in order.
-func statuses(r arena.Result) string {
-	var all []string
-	for _, m := range r.Cells {
-		all = append(all, string(m.Status))
-	}
-	return strings.Join(all, " ")
-}
-
 // phaseCounts counts the records of each phase of a run, in the order of their first request.
 func phaseCounts(t *testing.T, run string) (names []string, counts map[string]int) {
 	t.Helper()
@@ -82,36 +62,36 @@ func TestAnArenaLeavesARunForEveryCell(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 	}
-	result := arenaResult(t, dir)
-	if result.State != arena.Complete || statuses(result) != "valid valid valid valid" || result.Order != "profile" || result.EndedAt == nil {
+	result := facts(t, dir)
+	if result.Kind != rundir.KindArena || result.State != campaign.Complete || slotStatuses(result) != "finished finished finished finished" {
 		t.Errorf("%+v", result)
 	}
-	for i, m := range result.Cells {
-		run := dir.Path(m.Run)
+	for i, m := range result.Slots {
+		run, row := dir.Path(m.Last()), slotTable(t, dir)[i]
 		expectFiles(t, run, rundir.ScheduleFile, rundir.RequestsFile, rundir.PhasesFile, rundir.SummaryFile, rundir.ReportFile)
 		manifest := read[rundir.Manifest](t, filepath.Join(run, rundir.ManifestFile))
-		for name, want := range map[string]string{"arm": "native", "arena": "a1", "depth": fmt.Sprint(m.Depth), "concurrency": fmt.Sprint(m.Concurrency), "pp": "128", "tg": "4"} {
-			if manifest.Labels[name] != want {
-				t.Errorf("%s: label %s is %q, want %q", m.Run, name, manifest.Labels[name], want)
+		for name, want := range map[string]string{"arm": "native", "arena": "a1", "depth": []string{"0", "0", "512", "512"}[i], "concurrency": []string{"1", "3", "1", "3"}[i], "pp": "128", "tg": "4"} {
+			if manifest.Labels[name] != want || name != "arm" && row["label_"+name] != want {
+				t.Errorf("%s: label %s is %q, want %q", m.Last(), name, manifest.Labels[name], want)
 			}
 		}
 		if manifest.Server.LatencyProbeSeconds == nil || manifest.Server.LatencyProbeMode != "api" {
-			t.Errorf("%s: latency %+v", m.Run, manifest.Server)
+			t.Errorf("%s: latency %+v", m.Last(), manifest.Server)
 		}
 		names, counts := phaseCounts(t, run)
 		want := []string{"batch_1", "batch_2"}
-		if m.Depth > 0 {
+		if i > 1 {
 			want = []string{"context_1", "batch_1", "context_2", "batch_2"}
 		}
 		if i == 0 {
 			want = append([]string{"warmup"}, want...)
 		}
 		if !slices.Equal(names, want) {
-			t.Errorf("%s: phases %v, want %v", m.Run, names, want)
+			t.Errorf("%s: phases %v, want %v", m.Last(), names, want)
 		}
 		for name, n := range counts {
-			if n != m.Concurrency {
-				t.Errorf("%s: %d requests in %s", m.Run, n, name)
+			if n != []int{1, 3}[i%2] {
+				t.Errorf("%s: %d requests in %s", m.Last(), n, name)
 			}
 		}
 	}
@@ -145,7 +125,7 @@ func TestTheProgressOfAnArenaHasItsCellsTheirRatesAndItsEnd(t *testing.T) {
 	}
 	for number := 1; number <= 3; number++ {
 		s, shown := seen[number]
-		if !shown || s.Kind != runner.SeriesArena || s.Of != 3 || (s.EndsAt != nil) != (number > 1) || len(s.Runs) != number-1 {
+		if !shown || s.Kind != rundir.KindArena || s.Of != 3 || (s.EndsAt != nil) != (number > 1) || len(s.Runs) != number-1 {
 			t.Errorf("cell %d: %+v", number, s)
 		}
 		for _, r := range s.Runs {
@@ -197,9 +177,9 @@ func TestBatchesOfAnArenaFindTheirContextsInTheCache(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
-	m := arenaResult(t, dir).Cells[0]
+	m := facts(t, dir).Slots[0]
 	ends, seen := map[string]int64{}, map[string]string{}
-	for _, r := range records(t, dir.Path(m.Run)) {
+	for _, r := range records(t, dir.Path(m.Last())) {
 		want, cached := 640, 0
 		switch {
 		case strings.HasPrefix(r.Phase, "context"):
@@ -220,12 +200,12 @@ func TestBatchesOfAnArenaFindTheirContextsInTheCache(t *testing.T) {
 		seen[r.PromptSHA256] = r.Phase
 	}
 	before := map[string]string{"context_1": "warmup", "batch_1": "context_1", "context_2": "batch_1", "batch_2": "context_2"}
-	for _, r := range records(t, dir.Path(m.Run)) {
+	for _, r := range records(t, dir.Path(m.Last())) {
 		if *r.DispatchNS < ends[before[r.Phase]] {
 			t.Errorf("a request of %s is sent before %s has ended", r.Phase, before[r.Phase])
 		}
 	}
-	sum := read[summary.Summary](t, filepath.Join(dir.Path(m.Run), rundir.SummaryFile))
+	sum := read[summary.Summary](t, filepath.Join(dir.Path(m.Last()), rundir.SummaryFile))
 	if sum.Requests[openai.StatusOK] != 6 {
 		t.Errorf("%v requests are measured, want those of the batches", sum.Requests)
 	}
@@ -235,12 +215,12 @@ func TestADepthThatTheServerEvictsMakesItsCellInvalid(t *testing.T) {
 	t.Parallel()
 	_, url := simulated(t, func(c *sim.Config) { c.KVCacheTokens, c.MaxModelTokens = 1024, 1024 })
 	code, dir, _, stderr := arenaOf(t, "--url", url, "--depth=600,0", "--concurrency=3")
-	result := arenaResult(t, dir)
-	if code != exitInvalid || statuses(result) != "invalid valid" || !slices.Contains(result.Cells[0].InvalidReasons, string(summary.CodeDepthEvicted)) {
-		t.Errorf("exit %d, %s: %v: %s", code, statuses(result), result.Cells[0].InvalidReasons, stderr)
+	result := facts(t, dir)
+	if code != exitInvalid || slotStatuses(result) != "invalid finished" || !strings.Contains(result.Slots[0].Problem, string(summary.CodeDepthEvicted)) {
+		t.Errorf("exit %d, %s: %v: %s", code, slotStatuses(result), result.Slots[0].Problem, stderr)
 	}
 	code, dir, _, stderr = arenaOf(t, "--url", url, "--depth=600", "--concurrency=3", "--no-prefix-caching")
-	names, _ := phaseCounts(t, dir.Path(arenaResult(t, dir).Cells[0].Run))
+	names, _ := phaseCounts(t, dir.Path(facts(t, dir).Slots[0].Last()))
 	if code != exitDone || !slices.Equal(names, []string{"warmup", "batch_1", "batch_2"}) {
 		t.Errorf("without caching: exit %d, phases %v: %s", code, names, stderr)
 	}
@@ -250,18 +230,18 @@ func TestACellBeyondTheContextIsLeftOutAndOthersGoOn(t *testing.T) {
 	t.Parallel()
 	_, url := simulated(t, func(c *sim.Config) { c.MaxModelTokens = 1000 })
 	code, dir, stdout, stderr := arenaOf(t, "--url", url, "--depth=900,100")
-	result := arenaResult(t, dir)
-	if code != exitDone || statuses(result) != "does_not_fit valid" || result.Cells[0].Run != "" || !strings.Contains(result.Cells[0].Problem, "a request of 1032 tokens does not fit: the server takes 1000") {
-		t.Errorf("exit %d: %+v: %s", code, result.Cells, stderr)
+	result := facts(t, dir)
+	if code != exitDone || slotStatuses(result) != "skipped finished" || !strings.Contains(result.Slots[0].Problem, "a request of 1032 tokens does not fit: the server takes 1000") {
+		t.Errorf("exit %d: %+v: %s", code, result.Slots, stderr)
 	}
 	if !strings.Contains(stdout, "does not fit") {
 		t.Errorf("printed %s", stdout)
 	}
-	if names, _ := phaseCounts(t, dir.Path(result.Cells[1].Run)); names[0] != "warmup" {
+	if names, _ := phaseCounts(t, dir.Path(result.Slots[1].Last())); names[0] != "warmup" {
 		t.Errorf("the first cell that is measured has no warm-up: %v", names)
 	}
 	code, dir, _, stderr = arenaOf(t, "--url", url, "--depth=900,950")
-	if code != exitUsage || !strings.Contains(stderr, "none of 2 cells fits the server") || statuses(arenaResult(t, dir)) != "does_not_fit does_not_fit" {
+	if code != exitUsage || !strings.Contains(stderr, "none of 2 cells fits the server") || slotStatuses(facts(t, dir)) != "skipped skipped" {
 		t.Errorf("no cell fits: exit %d: %s", code, stderr)
 	}
 }
@@ -278,8 +258,8 @@ func TestACellThatAServerRefusesDoesNotFit(t *testing.T) {
 		pass.ServeHTTP(w, r)
 	})
 	code, dir, _, stderr := arenaOf(t, "--url", url, "--depth=950,100")
-	if result := arenaResult(t, dir); code != exitDone || statuses(result) != "does_not_fit valid" || result.Cells[0].Run == "" {
-		t.Errorf("exit %d: %+v: %s", code, result.Cells, stderr)
+	if result := facts(t, dir); code != exitDone || slotStatuses(result) != "skipped finished" || result.Slots[0].Last() == "" {
+		t.Errorf("exit %d: %+v: %s", code, result.Slots, stderr)
 	}
 }
 
@@ -300,11 +280,11 @@ func TestFailedRequestsDoNotLoseACell(t *testing.T) {
 		pass.ServeHTTP(w, r)
 	})
 	code, dir, _, stderr := compared(t, t.Context(), t.TempDir(), "--run-id=a1", "--url", url, "--depth=512", "--pp=128", "--runs=3", "--tg=5", "--warmup=none")
-	m := arenaResult(t, dir).Cells[0]
-	if code != exitInvalid || m.Status != arena.Invalid || !slices.Contains(m.InvalidReasons, string(summary.CodeErrorRate)) {
+	m := facts(t, dir).Slots[0]
+	if code != exitInvalid || m.Status != campaign.Invalid || !strings.Contains(m.Problem, string(summary.CodeErrorRate)) {
 		t.Fatalf("exit %d: %+v: %s", code, m, stderr)
 	}
-	if names, _ := phaseCounts(t, dir.Path(m.Run)); len(names) != 6 {
+	if names, _ := phaseCounts(t, dir.Path(m.Last())); len(names) != 6 {
 		t.Errorf("phases after one that failed are not sent: %v", names)
 	}
 }
@@ -324,7 +304,7 @@ func TestWithoutATokenizerLengthsAreNotEstimatedUnasked(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
-	manifest := read[rundir.Manifest](t, filepath.Join(dir.Path(arenaResult(t, dir).Cells[0].Run), rundir.ManifestFile))
+	manifest := read[rundir.Manifest](t, filepath.Join(dir.Path(facts(t, dir).Slots[0].Last()), rundir.ManifestFile))
 	if !manifest.Workload.Script.Arena.Estimated || !strings.HasPrefix(manifest.Workload.InputLengths, "estimated: ") || manifest.Server.LatencyProbeSeconds != nil {
 		t.Errorf("%+v, %s", manifest.Workload.Script.Arena, manifest.Workload.InputLengths)
 	}
@@ -346,9 +326,9 @@ func TestAnArenaGoesOnWhereItWasInterrupted(t *testing.T) {
 	defer cancel()
 	interrupt = cancel
 	code, dir, _, stderr := compared(t, stopped, out, append(flags, "--tg=5,7,9", "--run-id=a1")...)
-	first := arenaResult(t, dir)
-	if code != exitFailed || first.State != arena.Interrupted || statuses(first) != "valid interrupted waiting" || !strings.Contains(stderr, "--resume=a1") {
-		t.Fatalf("exit %d, %s: %s", code, statuses(first), stderr)
+	first := facts(t, dir)
+	if code != exitFailed || first.State != campaign.Stopped || slotStatuses(first) != "finished aborted pending" || !strings.Contains(stderr, "--resume=a1") {
+		t.Fatalf("exit %d, %s: %s", code, slotStatuses(first), stderr)
 	}
 	interrupt = func() {}
 	for want, changed := range map[string][]string{
@@ -361,15 +341,15 @@ func TestAnArenaGoesOnWhereItWasInterrupted(t *testing.T) {
 		}
 	}
 	code, dir, _, stderr = compared(t, ctx, out, append(flags, "--tg=5,7,9", "--resume=a1")...)
-	result := arenaResult(t, dir)
-	if code != exitDone || statuses(result) != "valid valid valid" || result.Cells[0].Run != first.Cells[0].Run || !result.StartedAt.Equal(first.StartedAt) {
-		t.Fatalf("exit %d, %s: %s", code, statuses(result), stderr)
+	result := facts(t, dir)
+	if code != exitDone || slotStatuses(result) != "finished finished finished" || result.Slots[0].Last() != first.Slots[0].Last() || !result.StartedAt.Equal(first.StartedAt) {
+		t.Fatalf("exit %d, %s: %s", code, slotStatuses(result), stderr)
 	}
-	if again := result.Cells[1].Run; again == first.Cells[1].Run {
+	if again := result.Slots[1].Last(); again == first.Slots[1].Last() {
 		t.Errorf("the cell that was cut off has the run %s again", again)
 	}
-	expectFiles(t, dir.Path(first.Cells[1].Run+".aborted"), "manifest.aborted.json")
-	if code, _, _, stderr := compared(t, ctx, out, append(flags, "--tg=5,7,9", "--resume=a1")...); code != exitUsage || !strings.Contains(stderr, "all 3 cells") {
+	expectFiles(t, dir.Path(first.Slots[1].Last()+".aborted"), "manifest.aborted.json")
+	if code, _, _, stderr := compared(t, ctx, out, append(flags, "--tg=5,7,9", "--resume=a1")...); code != exitUsage || !strings.Contains(stderr, "all 3 runs") {
 		t.Errorf("a complete arena goes on: exit %d: %s", code, stderr)
 	}
 }
@@ -463,32 +443,36 @@ func numbersTo(n int) string {
 	return strings.Join(all, ",")
 }
 
-// TestAnArenaCoolsBeforeEachCellButTheFirst: the GPU is cool from the start, and then too hot for the second cell.
-func TestAnArenaCoolsBeforeEachCellButTheFirst(t *testing.T) {
+// TestAnArenaCoolsBeforeEachCell: the GPU is cool from the start, and after the first request too hot for the second cell.
+func TestAnArenaCoolsBeforeEachCell(t *testing.T) {
 	t.Parallel()
-	var looks atomic.Int64
+	var hot atomic.Bool
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	exporter := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		celsius := 70
-		if looks.Add(1) == 1 {
-			celsius = 50
+		celsius := 50
+		if hot.Load() {
+			celsius = 70
 		}
 		fmt.Fprintf(w, "uma_exporter_build_info{version=\"v1\"} 1\numa_exporter_mode{mode=\"live\"} 1\numa_gpu_temperature_celsius{uuid=\"a\"} %d\n", celsius)
 	}))
 	defer exporter.Close()
-	out, url := t.TempDir(), engine(t, 0)
+	out := t.TempDir()
+	url := inFront(t, engine(t, 0), func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
+		hot.Store(hot.Load() || strings.HasSuffix(r.URL.Path, "/completions"))
+		pass.ServeHTTP(w, r)
+	})
 	ended, complained := make(chan int), &lockedBuffer{}
 	go func() {
 		ended <- Run(ctx, slices.Concat([]string{"arena", "--out", out, "--run-id=a1", "--web.listen-address=127.0.0.1:0", "--url", url, "--telemetry=spark=" + exporter.URL,
 			"--cool=60C", "--concurrency=1,2", "--validity=telemetry_lost=off", "--progress=lines"}, smallCells, uncontended), io.Discard, complained)
 	}()
-	await(t, func() bool { return strings.Contains(complained.String(), "waiting for the GPU to cool") })
+	await(t, func() bool { return strings.Contains(complained.String(), "waiting for gate gpu_celsius") })
 	interrupt()
 	if code := <-ended; code != exitFailed {
 		t.Errorf("exit %d: %s", code, complained.String())
 	}
-	if result := arenaResult(t, rundir.Folder(filepath.Join(out, "a1"))); statuses(result) != "valid waiting" || result.Cool != "60C" {
+	if result := facts(t, rundir.Folder(filepath.Join(out, "a1"))); slotStatuses(result) != "finished aborted" {
 		t.Errorf("%+v", result)
 	}
 }

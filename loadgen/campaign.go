@@ -116,8 +116,11 @@ func (l *campaignLine) run(ctx context.Context, p Program) error {
 	}
 	checked.LogWaits(log)
 	c := &campaign.Campaign{
-		Plan: l.planned, Text: l.text, SHA256: l.sha, Only: l.only, Dir: dir, Retry: l.retry, Changed: l.changed, Log: log, Notify: l.notifier,
+		Kind: rundir.KindCampaign, Plan: l.planned, Text: l.text, SHA256: l.sha, Only: l.only, Dir: dir, Changed: l.changed, Log: log, Notify: l.notifier,
 		RepeatOutliers: l.repeatOutliers || l.planned.RepeatOutliers, Decides: decidesOf(l.planned), Compared: wasCompared(dir),
+	}
+	if l.retry {
+		c.Retry = []campaign.Status{campaign.Invalid, campaign.Failed, campaign.Skipped}
 	}
 	if l.detach {
 		return l.startDetached(ctx, env.Stdout, c)

@@ -20,6 +20,7 @@ import (
 	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/evidence"
 	"github.com/umascope/umascope/loadgen/render/comparison"
+	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/summary"
 )
@@ -38,13 +39,8 @@ type campaignRuns struct {
 // environment returns the environment of a run, with the results so far.
 func (c *campaignRuns) environment(log terminal.Log, o campaign.Order) runner.Environment {
 	env := quiet(c.env, log, c.page)
-	env.Engine = &o.Engine
-	env.Series = &runner.Series{Kind: runner.SeriesCampaign, Name: c.planned.Name, Number: o.Slot.Number, Of: len(c.planned.Schedule()), Results: c.invocation.Outcome().Tally()}
-	if left, known := c.invocation.Left(); known {
-		env.Series.EndsAt = new(time.Now().Add(left))
-	}
-	compared, runs, _, err := compareCampaign(c.planned, c.dir)
-	env.Series.Runs = slotResults(c.planned, c.invocation.Facts().Slots, runs)
+	env.Engine, env.Series = &o.Engine, c.results(rundir.KindCampaign, o.Slot.Number, c.slotName)
+	compared, _, _, err := compareCampaign(c.planned, c.dir)
 	if err != nil { // the arms have no runs yet, or conclude reports why they cannot be compared
 		return env
 	}
@@ -54,31 +50,31 @@ func (c *campaignRuns) environment(log terminal.Log, o campaign.Order) runner.En
 	return env
 }
 
-// slotResults returns the results of the last slots that have ended.
-func slotResults(planned *plan.Plan, slots []campaign.SlotFacts, runs []summary.Run) []runner.SeriesRun {
-	summaries := map[string]*summary.Summary{}
-	for i := range runs {
-		summaries[runs[i].Summary.Run] = &runs[i].Summary
+// results returns the campaign before a run, with the results of the last slots that have ended.
+func (c *campaignRuns) results(kind string, number int, name func(campaign.SlotFacts) string) *runner.Series {
+	shown := &runner.Series{Kind: kind, Name: c.planned.Name, Number: number, Of: len(c.planned.Schedule()), Results: c.invocation.Outcome().Tally()}
+	if left, known := c.invocation.Left(); known {
+		shown.EndsAt = new(time.Now().Add(left))
 	}
-	var all []runner.SeriesRun
-	for _, s := range slots {
-		if !slices.Contains([]campaign.Status{campaign.Finished, campaign.Invalid, campaign.Failed, campaign.Skipped}, s.Status) {
-			continue
+	for _, s := range c.invocation.Facts().Slots {
+		if slices.Contains([]campaign.Status{campaign.Finished, campaign.Invalid, campaign.Failed, campaign.Skipped}, s.Status) {
+			shown.Runs = append(shown.Runs, runner.NewSeriesRun(name(s), string(s.Status), c.invocation.Summary(s)))
 		}
-		name := []string{fmt.Sprint(s.Number), s.Arm}
-		if len(planned.Scenarios) > 1 {
-			name = append(name, s.Scenario)
-		}
-		if len(planned.Models) > 1 {
-			name = append(name, s.Model)
-		}
-		var made *summary.Summary
-		if n := len(s.Runs); n > 0 {
-			made = summaries[s.Runs[n-1]]
-		}
-		all = append(all, runner.NewSeriesRun(strings.Join(name, " "), string(s.Status), made))
 	}
-	return all[max(0, len(all)-runner.MostSeriesRuns):]
+	shown.Runs = shown.Runs[max(0, len(shown.Runs)-runner.MostSeriesRuns):]
+	return shown
+}
+
+// slotName names a slot among the others of its plan.
+func (c *campaignRuns) slotName(s campaign.SlotFacts) string {
+	name := []string{fmt.Sprint(s.Number), s.Arm}
+	if len(c.planned.Scenarios) > 1 {
+		name = append(name, s.Scenario)
+	}
+	if len(c.planned.Models) > 1 {
+		name = append(name, s.Model)
+	}
+	return strings.Join(name, " ")
 }
 
 // ofCampaign returns the flags that describe the campaign and not its runs.
@@ -99,15 +95,20 @@ func (c *campaignRuns) measure(ctx context.Context, o campaign.Order) campaign.R
 	if err != nil {
 		return failed(ctx, err)
 	}
-	settings.Target.Pinned = o.Pinned
-	settings.Capture.Secrets = o.Cell.Secrets()
-	env := c.environment(settings.log, o)
-	made, err := makeRun(ctx, settings, env)
-	result := resultOf(ctx, err, made.Summary())
-	if sum := made.Summary(); sum != nil {
+	_, result, _ := c.run(ctx, settings, c.environment(settings.log, o), o)
+	return result
+}
+
+// run makes one run with its settings.
+func (c *campaignRuns) run(ctx context.Context, s *settings, env runner.Environment, o campaign.Order) (made runner.Result, result campaign.Result, err error) {
+	s.Target.Pinned, s.Capture.Secrets = o.Pinned, o.Cell.Secrets()
+	made, err = makeRun(ctx, s, env)
+	sum := made.Summary()
+	result = resultOf(ctx, err, sum)
+	if sum != nil {
 		result.Served = sum.Model.ID
 	}
-	return result
+	return made, result, err
 }
 
 // record makes one run whose load is a command.
@@ -203,7 +204,7 @@ func orderLine(o campaign.Order) (*commandLine, error) {
 
 // orderFlags returns the flags of a run. Of the flags that a plan gives to all runs, record takes only those that it
 // has.
-func orderFlags(o campaign.Order, verb *kingpin.CmdClause) []runner.Flag {
+func orderFlags(o campaign.Order, verb *kingpin.CmdClause) []plan.Flag {
 	given := maps.Clone(o.Cell.Flags)
 	own := o.Scenario.Run
 	if record := o.Scenario.Record; record != nil {
@@ -215,15 +216,15 @@ func orderFlags(o campaign.Order, verb *kingpin.CmdClause) []runner.Flag {
 		given = map[string]string{}
 	}
 	maps.Copy(given, own)
-	var flags []runner.Flag
+	var flags []plan.Flag
 	add := func(name string, values ...string) {
 		for _, value := range values {
-			flags = append(flags, runner.Flag{Name: name, Value: value})
+			flags = append(flags, plan.Flag{Name: name, Value: value})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if name != "label" {
-			add(name, plan.Lines(given[name])...)
+			add(name, valuesOf(verb, name, given[name])...)
 		}
 	}
 	add("label", orderLabels(o.Labels, plan.Lines(given["label"]))...)
@@ -232,6 +233,16 @@ func orderFlags(o campaign.Order, verb *kingpin.CmdClause) []runner.Flag {
 	add("out", o.Dir)
 	add("run-id", o.Run)
 	return flags
+}
+
+// valuesOf returns the values of a flag in a plan, which has a line for each if the flag may be repeated.
+func valuesOf(verb *kingpin.CmdClause, name, text string) []string {
+	if clause := verb.GetFlag(name); clause != nil {
+		if repeated, ok := clause.Model().Value.(interface{ IsCumulative() bool }); !ok || !repeated.IsCumulative() {
+			return []string{strings.TrimSuffix(text, "\n")}
+		}
+	}
+	return plan.Lines(text)
 }
 
 // orderLabels returns labels in the form of flags. The campaign's labels come first.
@@ -251,7 +262,7 @@ func orderLabels(own map[string]string, given []string) []string {
 }
 
 // argumentsOf returns flags as arguments of a verb's command line.
-func argumentsOf(verb *kingpin.CmdClause, flags []runner.Flag) []string {
+func argumentsOf(verb *kingpin.CmdClause, flags []plan.Flag) []string {
 	var args []string
 	for _, f := range flags {
 		switch clause := verb.GetFlag(f.Name); {

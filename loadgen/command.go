@@ -19,6 +19,7 @@ import (
 	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/runner"
+	"github.com/umascope/umascope/loadgen/sweep"
 )
 
 // Exit codes.
@@ -129,7 +130,7 @@ type commandLine struct {
 	check     *checkLine
 	settings  *settings
 	sweepRun  *settings // of each run of sweep
-	sweepOver *runner.SweepSettings
+	sweepOver *sweep.Settings
 	arenaRun  *settings // of each run of arena
 	arenaPlan *arenaSettings
 	record    recordLine
@@ -148,7 +149,7 @@ func newCommandLine(stdout io.Writer) *commandLine {
 	l.settings = runFlags(l.run)
 
 	l.sweep = l.app.Command("sweep", sweepHelp)
-	l.sweepOver = runner.SweepFlags(l.sweep)
+	l.sweepOver = sweep.Flags(l.sweep)
 	l.sweepRun = runFlags(l.sweep)
 
 	l.arena = l.app.Command("arena", arenaHelp)

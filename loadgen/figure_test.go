@@ -13,6 +13,7 @@ import (
 
 	"github.com/umascope/umascope/exporter/ledger"
 	"github.com/umascope/umascope/exporter/metric"
+	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/enginelog"
 	"github.com/umascope/umascope/loadgen/figure"
@@ -20,7 +21,6 @@ import (
 	"github.com/umascope/umascope/loadgen/render/comparison"
 	"github.com/umascope/umascope/loadgen/render/report"
 	"github.com/umascope/umascope/loadgen/rundir"
-	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
@@ -76,7 +76,7 @@ func TestEveryFigureOfTheCatalogueIsInTheTablesThatItHasAColumnIn(t *testing.T) 
 		runs, observed = append(runs, r), append(observed, compare.FromRun(r))
 	}
 	all := report.NewRuns(runs, []string{"runs"}, "")
-	var table, bench, book, compared, sweep bytes.Buffer
+	var table, bench, book, compared, slots bytes.Buffer
 	if err := all.WriteMarkdown(&table); err != nil {
 		t.Fatal(err)
 	}
@@ -112,20 +112,20 @@ func TestEveryFigureOfTheCatalogueIsInTheTablesThatItHasAColumnIn(t *testing.T) 
 			t.Errorf("%s is not in the comparison", f.Name)
 		}
 	}
-	result := runner.SweepResult{}
-	if err := result.CSV(&sweep); err != nil {
+	slot := campaign.SlotFacts{Status: campaign.Finished, Runs: []string{runs[0].Manifest.Run}}
+	if err := campaign.WriteTable(&slots, []campaign.SlotFacts{slot}, func(campaign.SlotFacts) *summary.Summary { return &runs[0].Summary }); err != nil {
 		t.Fatal(err)
 	}
-	columns, err := csv.NewReader(&sweep).Read()
+	columns, err := csv.NewReader(&slots).Read()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var want []string
-	for _, f := range figure.All().Columns(figure.InSweep) {
-		want = append(want, f.Sweep.Heading)
+	for _, f := range figure.All().Columns(figure.InTable) {
+		want = append(want, f.Table.Heading)
 	}
 	if got := columns[max(0, len(columns)-len(want)):]; !slices.Equal(got, want) {
-		t.Errorf("columns of the sweep %q, want %q", got, want)
+		t.Errorf("columns of the table of a campaign %q, want %q", got, want)
 	}
 }
 

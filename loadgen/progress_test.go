@@ -74,14 +74,14 @@ func TestASweepReportsThePointAndTheResultsSoFar(t *testing.T) {
 	if len(all) < 2 {
 		t.Fatalf("%q", stderr.String())
 	}
-	want := runner.Series{Kind: "sweep", Name: "s1", Number: 2, Of: 2, Point: "concurrency 2", Results: "1 valid"}
+	want := runner.Series{Kind: "sweep", Name: "s1", Number: 2, Of: 2, Point: "concurrency 2", Results: "1 finished"}
 	if last := all[len(all)-1]; last.Series == nil || last.Series.Name != want.Name || last.Series.Number != want.Number || last.Series.Of != want.Of || last.Series.Point != want.Point || last.Series.Results != want.Results {
 		t.Errorf("%+v, want %+v", last.Series, want)
 	}
-	if runs := all[len(all)-1].Series.Runs; len(runs) != 1 || runs[0].Name != "concurrency 1" || runs[0].Status != "valid" || runs[0].OutputTokensPerSecond == nil {
+	if runs := all[len(all)-1].Series.Runs; len(runs) != 1 || runs[0].Name != "concurrency 1" || runs[0].Status != "finished" || runs[0].OutputTokensPerSecond == nil {
 		t.Errorf("%+v", runs)
 	}
-	if first := all[0]; first.Series.Number != 1 || first.Series.Results != "" {
+	if first := all[0]; first.Series.Number != 1 || first.Series.Results != "0 finished" {
 		t.Errorf("%+v", first.Series)
 	}
 }

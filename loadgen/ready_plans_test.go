@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
-	"github.com/umascope/umascope/loadgen/runner"
 )
 
 // cells are the cells of every ready plan.
@@ -56,7 +55,7 @@ func TestTheRunsOfReadyPlansAreAccepted(t *testing.T) {
 			}
 			for _, flag := range slices.Sorted(maps.Keys(flags)) {
 				for _, value := range plan.Lines(flags[flag]) {
-					args = append(args, line.arguments([]runner.Flag{{Name: flag, Value: value}})...)
+					args = append(args, line.arguments([]plan.Flag{{Name: flag, Value: value}})...)
 				}
 			}
 			for _, page := range c.Telemetry {

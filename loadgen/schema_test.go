@@ -20,7 +20,6 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/umascope/umascope/loadgen/arena"
 	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/compare"
 	"github.com/umascope/umascope/loadgen/openai"
@@ -45,8 +44,6 @@ var described = []struct {
 	{"requests", "A line of requests.jsonl", rundir.RequestsFile, "", openai.Record{}},
 	{"manifest", "manifest.json", rundir.ManifestFile, rundir.ManifestSchema, rundir.Manifest{}},
 	{"phases", "phases.json", rundir.PhasesFile, rundir.PhasesSchema, rundir.Phases{}},
-	{"sweep", "sweep.json", rundir.SweepFile, runner.SweepSchema, runner.SweepResult{}},
-	{"arena", "arena.json", rundir.ArenaFile, arena.Schema, arena.Result{}},
 	{"campaign", "campaign.json", campaign.StateFile, campaign.Schema, campaign.Facts{}},
 	{"journal", "A line of journal.jsonl", campaign.JournalFile, "", campaign.Event{}},
 	{"notice", "What --notify-url is sent", noticeOutput, campaign.MessageSchema, campaign.Message{}},
@@ -312,7 +309,7 @@ func TestTheFilesOfRunsKeepTheirSchemas(t *testing.T) {
 				t.Fatalf("exit %d: %s%s", code, stdout, stderr)
 			}
 			for file, schema := range schemas {
-				if slices.Contains([]string{checkOutput, compareOutput, noticeOutput, progressOutput, rundir.SweepFile, rundir.ArenaFile, publish.PackFile, campaign.StateFile, campaign.JournalFile}, file) {
+				if slices.Contains([]string{checkOutput, compareOutput, noticeOutput, progressOutput, publish.PackFile, campaign.StateFile, campaign.JournalFile}, file) {
 					continue
 				}
 				for _, value := range documents(t, filepath.Join(dir, file)) {

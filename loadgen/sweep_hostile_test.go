@@ -29,7 +29,7 @@ func TestNoSecretIsInWhyASweepFailed(t *testing.T) {
 		http.Error(w, "bad key "+r.Header.Get("X-Token"), http.StatusUnauthorized)
 	})
 	code, dir, stdout, stderr := swept(t, t.Context(), "--url", url, "--over=concurrency=1,2", "--requests=4", "--warmup=0", "--header=X-Token:"+secrets["a header"])
-	if code != exitFailed || !strings.Contains(sweepResult(t, dir).Reason, "401") {
+	if code != exitFailed || !strings.Contains(facts(t, dir).Reason, "401") {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
 	expectNoSecret(t, string(dir), map[string]string{"stdout": stdout, "stderr": stderr})
@@ -77,10 +77,10 @@ func TestHostileTextStaysTextInWhatASweepWrites(t *testing.T) {
 				t.Fatalf("exit %d: %s", code, stderr)
 			}
 			outputs := map[string]string{"stdout": stdout, "stderr": stderr}
-			for _, name := range []string{"sweep.json", "sweep.csv", "report.md", "report.html"} {
+			for _, name := range []string{"campaign.json", "campaign.csv", "plan.yaml", "journal.jsonl", "report.md", "report.html"} {
 				outputs[name] = text(t, string(dir), name)
 			}
-			expectHarmless(t, outputs, append(c.silent, "sweep.csv")...)
+			expectHarmless(t, outputs, append(c.silent, "campaign.csv")...)
 		})
 	}
 }

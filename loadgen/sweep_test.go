@@ -15,9 +15,11 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/umascope/umascope/loadgen/campaign"
+	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/rundir"
-	"github.com/umascope/umascope/loadgen/runner"
 	"github.com/umascope/umascope/loadgen/summary"
+	"github.com/umascope/umascope/loadgen/sweep"
 )
 
 // swept runs a sweep with a folder of its own.
@@ -56,22 +58,31 @@ func shedding(t *testing.T, most int32) string {
 	})
 }
 
-// sweepResult reads sweep.json, which must keep its schema.
-func sweepResult(t *testing.T, dir rundir.Folder) runner.SweepResult {
+// facts reads campaign.json, which must keep its schema.
+func facts(t *testing.T, dir rundir.Folder) campaign.Facts {
 	t.Helper()
-	path := dir.Path(rundir.SweepFile)
+	path := dir.Path(rundir.CampaignFile)
 	for _, value := range documents(t, path) {
-		if err := validators(t)[rundir.SweepFile].Validate(value); err != nil {
+		if err := validators(t)[rundir.CampaignFile].Validate(value); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	return read[runner.SweepResult](t, path)
+	return read[campaign.Facts](t, path)
 }
 
-// sweepTable reads sweep.csv as a map for each row.
-func sweepTable(t *testing.T, dir rundir.Folder) []map[string]string {
+// slotStatuses returns the statuses of the slots in order.
+func slotStatuses(f campaign.Facts) string {
+	var all []string
+	for _, s := range f.Slots {
+		all = append(all, string(s.Status))
+	}
+	return strings.Join(all, " ")
+}
+
+// slotTable reads campaign.csv as a map for each slot with a run.
+func slotTable(t *testing.T, dir rundir.Folder) []map[string]string {
 	t.Helper()
-	text, err := os.ReadFile(dir.Path(rundir.SweepCSVFile))
+	text, err := os.ReadFile(dir.Path(campaign.TableFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,31 +96,35 @@ func sweepTable(t *testing.T, dir rundir.Folder) []map[string]string {
 		for i, cell := range row {
 			cells[rows[0][i]] = cell
 		}
-		named = append(named, cells)
+		if cells["run"] != "" {
+			named = append(named, cells)
+		}
 	}
 	return named
 }
 
 func TestASweepLeavesARunForEveryPointAndATable(t *testing.T) {
 	dir, stdout, _ := sweptWhole(t, "--url", engine(t, 0), "--over=concurrency=1,4", "--requests=12", "--warmup=2", "--label=arm=native", "--csv")
-	result := sweepResult(t, dir)
-	if result.State != runner.SweepComplete || result.EndedAt == nil || len(result.Points) != 2 || result.Flags["over"] != "concurrency=1,4" {
-		t.Errorf("sweep.json: %+v", result)
+	if result := facts(t, dir); result.Kind != rundir.KindSweep || result.State != campaign.Complete || slotStatuses(result) != "finished finished" {
+		t.Errorf("%+v", result)
 	}
-	for i, row := range sweepTable(t, dir) {
+	if planned, err := plan.Read(dir.Path(campaign.PlanFile)); err != nil || planned.Values["over"] != "concurrency=1,4" || planned.Flags["requests"] != "12" || planned.Scenarios[1].Run["concurrency"] != "4" {
+		t.Errorf("%+v (%v)", planned, err)
+	}
+	for i, row := range slotTable(t, dir) {
 		run := []string{"s1-01-concurrency-1", "s1-02-concurrency-4"}[i]
-		if row["run"] != run || row["status"] != "valid" || row["requests_ok"] != "12" || row["requests_per_second"] == "" || row["ttft_p50_seconds"] == "" {
+		if row["run"] != run || row["status"] != "finished" || row["requests_ok"] != "12" || row["requests_per_second"] == "" || row["ttft_p50_seconds"] == "" {
 			t.Errorf("row %v", row)
 		}
 		expectFiles(t, filepath.Join(string(dir), run), rundir.ScheduleFile, rundir.RequestsFile, rundir.PhasesFile, rundir.SummaryFile, rundir.ReportFile, rundir.HTMLFile, rundir.SummaryCSVFile)
 		manifest := read[rundir.Manifest](t, filepath.Join(string(dir), run, rundir.ManifestFile))
-		want := map[string]string{"arm": "native", "sweep": "s1", "concurrency": row["value"], "host": manifest.Labels["host"]}
+		want := map[string]string{"arm": "native", "sweep": "s1", "concurrency": row["label_concurrency"], "host": manifest.Labels["host"]}
 		for name, value := range want {
 			if manifest.Labels[name] != value {
 				t.Errorf("label %s is %q, want %q", name, manifest.Labels[name], value)
 			}
 		}
-		if manifest.Flags["concurrency"] != row["value"] || manifest.Flags["requests"] != "12" || manifest.Flags["seed"] != row["seed"] {
+		if manifest.Flags["concurrency"] != row["label_concurrency"] || manifest.Flags["requests"] != "12" || manifest.Flags["seed"] == "0" {
 			t.Errorf("flags %v", manifest.Flags)
 		}
 	}
@@ -182,7 +197,7 @@ func TestAShapeSetsItsRequests(t *testing.T) {
 			t.Errorf("--%s is %q, want %q", name, flags[name], want)
 		}
 	}
-	if row := sweepTable(t, dir)[1]; row["value"] != "T4" || row["output_tokens_mean"] != "128" {
+	if row := slotTable(t, dir)[1]; row["label_shape"] != "T4" || row["output_tokens_mean"] != "128" {
 		t.Errorf("row %v", row)
 	}
 }
@@ -190,7 +205,7 @@ func TestAShapeSetsItsRequests(t *testing.T) {
 func TestASearchFindsTheConcurrencyThatAServerServes(t *testing.T) {
 	t.Parallel()
 	dir, stdout, _ := sweptWhole(t, "--url", shedding(t, 5), "--over=concurrency=1..64", "--search=slo", "--slo=e2e=60s", "--requests=40", "--warmup=0")
-	found := sweepResult(t, dir).Finding
+	found := facts(t, dir).Finding
 	if found == nil || found.Within == nil || *found.Within != 5 || found.Beyond == nil || *found.Beyond != 6 || !strings.Contains(stdout, found.Says) {
 		t.Errorf("found %+v; printed %s", found, stdout)
 	}
@@ -217,7 +232,7 @@ func TestWhatASweepComesToIsItsExitCode(t *testing.T) {
 			if code != c.code || !strings.Contains(stderr, c.says) {
 				t.Errorf("exit %d, want %d: %s", code, c.code, stderr)
 			}
-			if rows := sweepTable(t, dir); len(rows) != c.measure {
+			if rows := slotTable(t, dir); len(rows) != c.measure {
 				t.Errorf("%d runs, want %d", len(rows), c.measure)
 			}
 		})
@@ -227,7 +242,7 @@ func TestWhatASweepComesToIsItsExitCode(t *testing.T) {
 func TestASearchThatAnInvalidRunEndsIsExit3(t *testing.T) {
 	url := misnamed(t)
 	code, dir, _, stderr := swept(t, t.Context(), "--url", url, "--over=concurrency=1..8", "--search=slo", "--slo=e2e=60s", "--requests=3", "--warmup=0")
-	if rows := sweepTable(t, dir); code != exitInvalid || len(rows) != 2 || rows[1]["invalid_reasons"] != "model_mismatch" || rows[1]["value"] != "1" || rows[1]["repeat"] != "1" {
+	if rows := slotTable(t, dir); code != exitInvalid || len(rows) != 2 || rows[1]["invalid_reasons"] != "model_mismatch" || rows[1]["label_concurrency"] != "1" {
 		t.Errorf("exit %d, rows %v: %s", code, rows, stderr)
 	}
 }
@@ -245,7 +260,7 @@ func TestTheRateThatWasAchievedStandsBesideTheOneAskedFor(t *testing.T) {
 	if b == nil || !b.Grows || b.DuePerSecond < 190 || b.DuePerSecond > 210 || b.EndedPerSecond > 100 {
 		t.Errorf("backlog %+v", b)
 	}
-	if row := sweepTable(t, dir)[0]; row["due_requests_per_second"] == "" || row["ended_requests_per_second"] == "" {
+	if row := slotTable(t, dir)[0]; row["due_requests_per_second"] == "" || row["ended_requests_per_second"] == "" {
 		t.Errorf("row %v", row)
 	}
 }
@@ -259,22 +274,76 @@ func TestAnInterruptedSweepKeepsWhatWasMeasured(t *testing.T) {
 	code := make(chan int)
 	complained := &lockedBuffer{}
 	go func() {
-		code <- Run(ctx, []string{"sweep", "--out", out, "--run-id=s1", "--web.listen-address=127.0.0.1:0", "--engine=vllm", "--url", address, "--over=concurrency=1,2", "--requests=4", "--warmup=0", "--pause=1h"}, &lockedBuffer{}, complained)
+		code <- Run(ctx, slices.Concat([]string{"sweep", "--out", out, "--run-id=s1", "--web.listen-address=127.0.0.1:0", "--engine=vllm", "--url", address, "--over=concurrency=1,2", "--requests=4", "--warmup=0", "--pause=1h"}, uncontended), &lockedBuffer{}, complained)
 	}()
 	await(t, func() bool {
-		text, err := os.ReadFile(dir.Path(rundir.SweepCSVFile))
-		return err == nil && bytes.Count(text, []byte("\n")) == 2
+		text, err := os.ReadFile(dir.Path(campaign.TableFile))
+		return err == nil && bytes.Contains(text, []byte("s1-02-concurrency-2"))
 	})
 	interrupt()
 	if got := <-code; got != exitFailed {
 		t.Errorf("exit %d: %s", got, complained.String())
 	}
-	result := sweepResult(t, dir)
-	if result.State != runner.SweepInterrupted || len(result.Points) != 1 || len(sweepTable(t, dir)) != 1 {
+	result := facts(t, dir)
+	if result.State != campaign.Stopped || slotStatuses(result) != "finished aborted" {
 		t.Errorf("%+v", result)
 	}
 	if _, err := os.Stat(dir.Path(rundir.HTMLFile)); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestASweepGoesOnWhereItWasInterrupted in its second run, with the flags that it began with.
+func TestASweepGoesOnWhereItWasInterrupted(t *testing.T) {
+	t.Parallel()
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	out := t.TempDir()
+	dir := rundir.Folder(filepath.Join(out, "s1"))
+	url := inFront(t, engine(t, 0), func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
+		if _, err := os.Stat(filepath.Join(dir.Path("s1-02-concurrency-2"), rundir.RequestsFile)); err == nil {
+			interrupt()
+		}
+		pass.ServeHTTP(w, r)
+	})
+	sweeping := func(ctx context.Context, args ...string) (code int, stderr string) {
+		complained := &lockedBuffer{}
+		args = slices.Concat([]string{"sweep", "--out", out, "--web.listen-address=127.0.0.1:0", "--url", url, "--warmup=0", "--output-tokens=4", "--header=X-Token:" + secrets["a header"]}, uncontended, args)
+		return Run(ctx, args, &lockedBuffer{}, complained), complained.String()
+	}
+	if code, stderr := sweeping(ctx, "--run-id=s1", "--over=concurrency=1,2,4", "--requests=10", "--same-prompts"); code != exitFailed || !strings.Contains(stderr, "--resume=s1") {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	first := facts(t, dir)
+	if slotStatuses(first) != "finished aborted pending" {
+		t.Fatalf("%s: %+v", slotStatuses(first), first)
+	}
+	for want, changed := range map[string][]string{
+		`--over was "concurrency=1,2,4" when s1 began, and is "concurrency=1,2" now`: {"--resume=s1", "--over=concurrency=1,2", "--requests=10", "--same-prompts"},
+		`--requests was "10" when s1 began, and is "11" now`:                         {"--resume=s1", "--over=concurrency=1,2,4", "--requests=11", "--same-prompts"},
+		"no folder s2": {"--resume=s2", "--over=concurrency=1,2,4", "--requests=10", "--same-prompts"},
+	} {
+		if code, stderr := sweeping(t.Context(), changed...); code != exitUsage || !strings.Contains(stderr, want) {
+			t.Errorf("%v: exit %d: %s", changed, code, stderr)
+		}
+	}
+	if code, stderr := sweeping(t.Context(), "--resume=s1", "--over=concurrency=1,2,4", "--requests=10", "--same-prompts", "--csv"); code != exitDone {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	result := facts(t, dir)
+	if slotStatuses(result) != "finished finished finished" || result.Slots[0].Last() != first.Slots[0].Last() || result.Slots[1].Last() != "s1-02-concurrency-2-2" || !result.StartedAt.Equal(first.StartedAt) {
+		t.Errorf("%+v", result)
+	}
+	expectFiles(t, dir.Path("s1-02-concurrency-2.aborted"), "manifest.aborted.json")
+	if before, after := promptsOf(t, dir, "s1-01-concurrency-1"), promptsOf(t, dir, "s1-03-concurrency-4"); !slices.Equal(before, after) {
+		t.Error("--same-prompts is forgotten")
+	}
+	expectNoSecret(t, string(dir), nil)
+	if code, stderr := sweeping(t.Context(), "--resume=s1", "--over=concurrency=1,2,4", "--requests=10", "--same-prompts"); code != exitUsage || !strings.Contains(stderr, "all 3 runs") {
+		t.Errorf("a complete sweep goes on: exit %d: %s", code, stderr)
+	}
+	if code, stdout, stderr := invokeVerb(t, "campaign", "status", string(dir)); code != exitDone || !strings.HasPrefix(stdout, "sweep s1: complete\n") {
+		t.Errorf("exit %d: %s%s", code, stdout, stderr)
 	}
 }
 
@@ -288,15 +357,14 @@ func TestAServerThatGoesAwayEndsTheSweepWithARowThatSaysSo(t *testing.T) {
 		pass.ServeHTTP(w, r)
 	})
 	code, dir, _, stderr := swept(t, t.Context(), "--url", leaving, "--over=concurrency=1,2,4", "--requests=4", "--warmup=0")
-	rows := sweepTable(t, dir)
+	rows := slotTable(t, dir)
 	if code != exitFailed || len(rows) < 2 {
 		t.Fatalf("exit %d, %d rows: %s", code, len(rows), stderr)
 	}
-	if last := rows[len(rows)-1]; last["status"] != "failed" || last["requests_ok"] != "" || rows[0]["status"] != "valid" {
+	if last := rows[len(rows)-1]; last["status"] != "failed" || last["problem"] == "" || rows[0]["status"] != "finished" {
 		t.Errorf("rows %v", rows)
 	}
-	result := sweepResult(t, dir)
-	if result.State != runner.SweepFailed || result.Reason == "" || result.Points[len(rows)-1].Problem == "" {
+	if result := facts(t, dir); result.State != campaign.Broken || result.Reason == "" {
 		t.Errorf("%+v", result)
 	}
 }
@@ -376,18 +444,18 @@ func TestTheHelpOfSweepHasItsFlagsAndAnExample(t *testing.T) {
 func TestWhatWasGivenGoesBeforeWhatAPointWouldMeasure(t *testing.T) {
 	for _, c := range []struct {
 		over, value string
-		given       []runner.Flag
+		given       []plan.Flag
 		want        []string
 	}{
 		{"concurrency", "4", nil, []string{"--concurrency=4", "--requests=100", "--label=concurrency=4"}},
-		{"concurrency", "4", []runner.Flag{{Name: "duration", Value: "60s"}}, []string{"--duration=60s", "--concurrency=4", "--label=concurrency=4"}},
-		{"concurrency", "4", []runner.Flag{{Name: "scenario", Value: "burst"}}, []string{"--scenario=burst", "--concurrency=4", "--label=concurrency=4"}},
-		{"rate", "2", []runner.Flag{{Name: "requests", Value: "7"}, {Name: "pause", Value: "1s"}, {Name: "seed", Value: "3"}}, []string{"--requests=7", "--rate=2", "--arrival=poisson", "--label=rate=2"}},
-		{"rate", "2", []runner.Flag{{Name: "arrival", Value: "gamma"}}, []string{"--arrival=gamma", "--rate=2", "--requests=120", "--label=rate=2"}},
-		{"set.a.requests", "8", []runner.Flag{{Name: "set", Value: "b.requests=4"}, {Name: "clip", Value: "false"}}, []string{"--set=b.requests=4", "--no-clip", "--set=a.requests=8", "--label=set_a_requests=8"}},
+		{"concurrency", "4", []plan.Flag{{Name: "duration", Value: "60s"}}, []string{"--duration=60s", "--concurrency=4", "--label=concurrency=4"}},
+		{"concurrency", "4", []plan.Flag{{Name: "scenario", Value: "burst"}}, []string{"--scenario=burst", "--concurrency=4", "--label=concurrency=4"}},
+		{"rate", "2", []plan.Flag{{Name: "requests", Value: "7"}}, []string{"--requests=7", "--rate=2", "--arrival=poisson", "--label=rate=2"}},
+		{"rate", "2", []plan.Flag{{Name: "arrival", Value: "gamma"}}, []string{"--arrival=gamma", "--rate=2", "--requests=120", "--label=rate=2"}},
+		{"set.a.requests", "8", []plan.Flag{{Name: "set", Value: "b.requests=4"}, {Name: "clip", Value: "false"}}, []string{"--set=b.requests=4", "--no-clip", "--set=a.requests=8", "--label=set_a_requests=8"}},
 		{"shape", "T1", nil, []string{"--concurrency=1", "--input-tokens=128", "--output-tokens=32", "--ignore-eos", "--requests=100", "--warmup=10", "--label=shape=T1"}},
 	} {
-		over, err := runner.ParseOver(c.over + "=" + c.value)
+		over, err := sweep.ParseOver(c.over + "=" + c.value)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -395,7 +463,7 @@ func TestWhatWasGivenGoesBeforeWhatAPointWouldMeasure(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		flags, err := runner.PointFlags(c.given, over, points[0])
+		flags, err := sweep.PointFlags(c.given, over, points[0])
 		if got := newCommandLine(&bytes.Buffer{}).arguments(flags); err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%s=%s with %v: %q (%v), want %q", c.over, c.value, c.given, got, err, c.want)
 		}

@@ -44,6 +44,9 @@ func (v *value[T]) String() string {
 	return "[" + strings.Join(v.texts, "] [") + "]"
 }
 
+// Shown returns the form of a text of the flag that may be recorded.
+func (v *value[T]) Shown(text string) string { return v.show(text) }
+
 // list is the value of a flag that may be repeated.
 type list[T any] struct{ value[[]T] }
 

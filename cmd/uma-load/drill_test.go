@@ -26,6 +26,7 @@ import (
 // drill is a campaign of two arms in two rounds that is interrupted in its second slot.
 type drill struct {
 	experiment
+	verb   []string
 	starts int
 	// run is the one in the second slot.
 	run string
@@ -49,7 +50,7 @@ func (d *drill) start(args ...string) invocation {
 func (d *drill) startWith(change func(*invocation), args ...string) invocation {
 	d.t.Helper()
 	d.starts++
-	s := invocation{d.command(append([]string{"campaign", "run", "plan.yaml", "--web.listen-address=127.0.0.1:0"}, args...)...), d.t, filepath.Join(d.dir, fmt.Sprint("output-", d.starts))}
+	s := invocation{d.command(slices.Concat(d.verb, []string{"--web.listen-address=127.0.0.1:0"}, args)...), d.t, filepath.Join(d.dir, fmt.Sprint("output-", d.starts))}
 	s.Env = append(os.Environ(), engineStall+"="+d.stall())
 	output, err := os.Create(s.path)
 	if err != nil {
@@ -348,7 +349,7 @@ func TestEveryInterruptionOfACampaignIsShownAndGoneOnFrom(t *testing.T) {
 	table := []string{fmt.Sprintf("%-26s %-8s %-13s %s", "INTERRUPTION", "EXIT", "AFTER RESUME", "MESSAGE")}
 	for _, i := range interruptions() {
 		t.Run(i.name, func(t *testing.T) {
-			d := &drill{experiment: newExperiment(t, "duration: 3s, concurrency: 2", 2)}
+			d := &drill{experiment: newExperiment(t, "duration: 3s, concurrency: 2", 2), verb: []string{"campaign", "run", "plan.yaml"}}
 			if i.disk {
 				d.mount()
 			}

@@ -43,7 +43,7 @@ func (a *attempt) of() cell { return cell{a.slot.Model, a.slot.Arm} }
 func (a *attempt) order(scenario plan.Scenario) Order {
 	return Order{
 		Slot: a.slot, Attempt: a.number, Run: a.run, Dir: a.r.c.Dir, Cell: a.cell, Scenario: scenario, Labels: a.labels(), Pinned: a.pinned(scenario),
-		Engine: server.EngineLifecycle{Before: a.before, After: a.after, Facts: a.manifest, Ran: a.provenance, Starts: a.hasEngine(), Logs: a.logs},
+		Engine: server.EngineLifecycle{Before: a.before, After: a.after, Facts: a.manifest, Ran: a.provenance, Key: a.r.key, Starts: a.hasEngine(), Logs: a.logs},
 	}
 }
 

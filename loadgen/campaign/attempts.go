@@ -44,8 +44,8 @@ func ReadAttempts(dir string) (campaign string, all []Attempt, err error) {
 		if len(runs) == 0 {
 			runs = []Attempt{{Status: now.Status, Problem: now.Problem}}
 		}
-		if last := &runs[len(runs)-1]; now.Status == slotRunning {
-			last.Status, last.Problem = slotRunning, ""
+		if last := &runs[len(runs)-1]; now.Status == Measuring {
+			last.Status, last.Problem = Measuring, ""
 		}
 		for _, a := range runs {
 			a.Slot = s.Slot

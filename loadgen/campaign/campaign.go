@@ -18,6 +18,7 @@ import (
 
 // Campaign is a plan that is carried out in a folder.
 type Campaign struct {
+	Kind string // rundir.KindCampaign, KindSweep or KindArena
 	Plan *plan.Plan
 	// Text is the plan file as it was read. SHA256 covers it and the files that it names.
 	Text   []byte
@@ -25,8 +26,13 @@ type Campaign struct {
 	Only   plan.Filter
 	// Dir is the folder of the campaign.
 	Dir string
-	// Retry makes further runs in slots that ended without a valid run.
-	Retry bool
+	// Next chooses each slot from those before it, of a plan with one model and one arm and one iteration; nil if the slots
+	// are the plan's. It depends only on the slots and their runs. A scenario that the plan does not have is added to it.
+	Next func(made []SlotFacts) Choice
+	// KeyDir is the folder of the key of the hashes of what runs; Dir if empty.
+	KeyDir string
+	// Retry are the statuses of slots that get further runs although they have ended.
+	Retry []Status
 	// Changed continues the campaign although its plan has changed since the first run.
 	Changed bool
 	// RepeatOutliers repeats, as new rounds, each round that has an outlier.
@@ -51,7 +57,7 @@ const (
 	Invalid  Status = "invalid"  // measured, but invalid
 	Failed   Status = "failed"   // not measured to its end
 	Aborted  Status = "aborted"  // cut off from outside; its slot gets another run
-	Skipped  Status = "skipped"  // its arm is optional and cannot be started
+	Skipped  Status = "skipped"  // its arm is optional and cannot be started, or its load does not fit the server
 )
 
 // Order describes one run to be made.
@@ -141,7 +147,8 @@ type Operations struct {
 // Files in the folder of a campaign.
 const (
 	PlanFile    = "plan.yaml"
-	StateFile   = "campaign.json"
+	StateFile   = rundir.CampaignFile
+	TableFile   = "campaign.csv"
 	JournalFile = "journal.jsonl"
 	LogFile     = "campaign.log" // of a detached campaign
 	lockFile    = "campaign.lock"

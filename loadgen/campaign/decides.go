@@ -19,6 +19,14 @@ type Decides struct {
 	Margins map[string]string `json:"margins"`
 }
 
+// decides returns what decides the verdict; nil for a plan whose arms are not compared.
+func (r *Invocation) decides() *Decides {
+	if r.c.Decides.N == 0 {
+		return nil
+	}
+	return &r.c.Decides
+}
+
 // takeDecides records what an invocation decides by. N may change until the arms are compared for the first time.
 func (p *progress) takeDecides(e Event) {
 	switch {

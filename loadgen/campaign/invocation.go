@@ -16,6 +16,7 @@ import (
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/server"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // Open takes the campaign's folder and finds the slot to continue with. Its errors are errors of the input.
@@ -27,7 +28,7 @@ func (c *Campaign) Open() (*Invocation, error) {
 	if err := os.MkdirAll(c.Dir, 0o750); err != nil {
 		return nil, fmt.Errorf("the folder of the campaign: %w", err)
 	}
-	r := &Invocation{c: c, slots: slots, started: time.Now(), collected: map[cell][]collected{}, secrets: openai.NewRedactor(c.Plan.Secrets())}
+	r := &Invocation{c: c, slots: slots, started: time.Now(), collected: map[cell][]collected{}, summaries: map[string]*summary.Summary{}, secrets: openai.NewRedactor(c.Plan.Secrets())}
 	if r.lock, err = lock(c.Dir); err != nil {
 		return nil, err
 	}
@@ -55,7 +56,7 @@ func (r *Invocation) open() error {
 		return err
 	}
 	r.known = replay(events)
-	if r.key, err = server.OpenProvenanceKey(r.c.Dir); err != nil {
+	if r.key, err = server.OpenProvenanceKey(cmp.Or(r.c.KeyDir, r.c.Dir)); err != nil {
 		return fmt.Errorf("the key of the hashes of what runs: %w", err)
 	}
 	if err := errors.Join(r.holdPlan(), r.holdPlacement()); err != nil {
@@ -64,9 +65,7 @@ func (r *Invocation) open() error {
 	if err := r.setAside(); err != nil {
 		return err
 	}
-	if r.c.Retry {
-		r.known.renew()
-	}
+	r.known.renew(r.c.Retry)
 	_ = os.Remove(filepath.Join(r.c.Dir, stopFile)) // from an invocation that has ended
 	return rundir.Folder(r.c.Dir).Write(PlanFile, func(w io.Writer) error {
 		_, err := w.Write(plan.Hide(r.c.Text, r.c.Plan.Secrets()))

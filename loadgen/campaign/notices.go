@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/umascope/umascope/loadgen/campaign/plan"
 )
 
 const (
@@ -17,10 +19,11 @@ const (
 	stallUnknown = 6 * time.Hour
 )
 
-// patience returns how long a run may take before it counts as stalled.
-func (r *Invocation) patience(a *attempt) time.Duration {
-	if usual, known := r.known.usual(a.slot); known {
-		return max(stallFactor*usual, stallLeast)
+// patience returns how long a run of a slot may take before it counts as stalled, by the runs of the same scenario.
+func (p *progress) patience(s plan.Slot) time.Duration {
+	alike := func(m measured) bool { return m.scenario == s.Scenario }
+	if mean, known := p.mean(alike); known {
+		return max(stallFactor*p.withRest(mean), stallLeast)
 	}
 	return stallUnknown
 }
@@ -28,7 +31,7 @@ func (r *Invocation) patience(a *attempt) time.Duration {
 // watch sends one notice if a run takes much longer than comparable runs. It ends when the returned function is
 // called.
 func (r *Invocation) watch(a *attempt) (settled func()) {
-	most := r.patience(a)
+	most := r.known.patience(a.slot)
 	message := r.message("stall", fmt.Sprintf("stalled: %s runs for more than %s", a.slot, most.Round(time.Minute)))
 	watching, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})

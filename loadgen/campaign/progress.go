@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"slices"
 	"time"
 
 	"github.com/umascope/umascope/loadgen/campaign/plan"
@@ -211,14 +212,16 @@ func (p *progress) status(number, repeat int) Status {
 	return p.slots[number].last
 }
 
-// renew reopens the slots that ended without a valid run.
-func (p *progress) renew() {
+// renew reopens the slots that ended with one of these statuses.
+func (p *progress) renew(statuses []Status) {
 	for _, s := range p.slots {
-		if s.last != Finished {
+		if slices.Contains(statuses, s.last) {
 			s.spent, s.last = 0, ""
 		}
 	}
-	clear(p.skipped)
+	if slices.Contains(statuses, Skipped) {
+		clear(p.skipped)
+	}
 }
 
 // expected returns how long a run of the slot takes after its rest, by the measured runs: comparable runs if there are
@@ -226,23 +229,32 @@ func (p *progress) renew() {
 func (p *progress) expected(s plan.Slot) (time.Duration, bool) {
 	like := func(m measured) bool { return m.scenario == s.Scenario && m.cell == cell{s.Model, s.Arm} }
 	for _, among := range []func(measured) bool{like, func(m measured) bool { return m.scenario == s.Scenario }, func(measured) bool { return true }} {
-		sum, n := 0.0, 0
-		for _, m := range p.measured {
-			if among(m) {
-				sum, n = sum+m.seconds, n+1
-			}
-		}
-		if n > 0 {
-			return time.Duration(sum / float64(n) * float64(time.Second)), true
+		if mean, known := p.mean(among); known {
+			return mean, true
 		}
 	}
 	return 0, false
 }
 
+// mean returns the mean duration of some measured runs, without their rest.
+func (p *progress) mean(among func(measured) bool) (mean time.Duration, known bool) {
+	sum, n := 0.0, 0
+	for _, m := range p.measured {
+		if among(m) {
+			sum, n = sum+m.seconds, n+1
+		}
+	}
+	return time.Duration(sum / float64(max(n, 1)) * float64(time.Second)), n > 0
+}
+
 // usual returns how long a run of the slot takes, including its rest.
 func (p *progress) usual(s plan.Slot) (time.Duration, bool) {
 	d, known := p.expected(s)
-	return d + time.Duration(p.cooldown*float64(time.Second)), known
+	return p.withRest(d), known
+}
+
+func (p *progress) withRest(d time.Duration) time.Duration {
+	return d + time.Duration(p.cooldown*float64(time.Second))
 }
 
 // absent returns the signal whose absence ends the campaign by its plan, or "".

@@ -106,7 +106,7 @@ func TestASlotWithoutAMeasuredRunMayRunSomethingElse(t *testing.T) {
 		w.mustRun(t.Context(), w.campaign(planOf(t)))
 		w.result = func(Order) Result { return Result{Status: Finished} }
 		mended := w.campaign(planOf(t, "--slow, no", "--slow, never"))
-		mended.SHA256, mended.Changed, mended.Retry = "other", true, true
+		mended.SHA256, mended.Changed, mended.Retry = "other", true, []Status{Invalid, Failed, Skipped}
 		if o, err := w.run(t.Context(), mended); err != nil || !o.Sound() {
 			t.Errorf("%+v (%v)", o, err)
 		}

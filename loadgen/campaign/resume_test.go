@@ -91,18 +91,18 @@ func TestWhereverACampaignIsCutOffTheSameSlotsAreMadeInTheEnd(t *testing.T) {
 				if torn {
 					text = append(text, lines[cut][:len(lines[cut])/2]...)
 				}
-				goOn(t, text, want)
+				goOn(t, text, want, func(t *testing.T, w *world) *Campaign { return w.campaign(awkward(t, w)) })
 			}
 		}
 	})
 }
 
 // goOn goes on behind a journal as a kill left it.
-func goOn(t *testing.T, journal []byte, want []string) {
+func goOn(t *testing.T, journal []byte, want []string, of func(*testing.T, *world) *Campaign) *world {
 	t.Helper()
 	w := newWorld(t)
 	killed := leave(t, w, journal)
-	o, err := w.run(t.Context(), w.campaign(awkward(t, w)))
+	o, err := w.run(t.Context(), of(t, w))
 	if err != nil || o.State != Complete {
 		t.Fatalf("after %d bytes: %+v (%v)", len(journal), o, err)
 	}
@@ -122,7 +122,7 @@ func goOn(t *testing.T, journal []byte, want []string) {
 		}
 	}
 	if killed == "" {
-		return
+		return w
 	}
 	if _, err := os.Stat(filepath.Join(w.dir, killed+AbortedSuffix, "manifest"+AbortedSuffix+".json")); err != nil {
 		t.Errorf("after %d bytes: the half run is lost: %v", len(journal), err)
@@ -130,6 +130,7 @@ func goOn(t *testing.T, journal []byte, want []string) {
 	if found, _ := filepath.Glob(filepath.Join(w.dir, killed, rundir.ManifestFile)); len(found) > 0 {
 		t.Errorf("after %d bytes: the half run passes for one: %v", len(journal), found)
 	}
+	return w
 }
 
 // leave makes the folder that a kill would leave: the journal, and what its runs had written. It returns
@@ -232,7 +233,7 @@ func TestSlotsWithoutAValidRunAreMadeAgainOnRequest(t *testing.T) {
 		}
 		bad = Result{Status: Finished}
 		again := w.campaign(p)
-		again.Retry = true
+		again.Retry = []Status{Invalid, Failed, Skipped}
 		if o, err := w.run(t.Context(), again); err != nil || !o.Sound() || !slices.Equal(w.ordered(), []string{"1-a", "2-b", "2-b", "2-b"}) {
 			t.Errorf("%+v (%v) %v", o, err, w.ordered())
 		}

@@ -131,7 +131,7 @@ func TestAnArmThatWasSkippedIsTriedAgainOnRequest(t *testing.T) {
 		}
 		delete(w.cannot, "b")
 		again := w.campaign(p)
-		again.Retry = true
+		again.Retry = []Status{Invalid, Failed, Skipped}
 		if o, err := w.run(t.Context(), again); err != nil || o.Counts[Finished] != 2 {
 			t.Errorf("%+v (%v)", o, err)
 		}

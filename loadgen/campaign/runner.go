@@ -16,6 +16,7 @@ import (
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/rundir"
 	"github.com/umascope/umascope/loadgen/server"
+	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // Invocation is a campaign that is ready to continue.
@@ -32,6 +33,10 @@ type Invocation struct {
 	collected map[cell][]collected
 	// unsound counts the slots in a row that ended without a valid run.
 	unsound int
+	// finding is what a search has found so far.
+	finding *Finding
+	// summaries are the summaries of runs that have ended, by name.
+	summaries map[string]*summary.Summary
 	// failure is why the journal cannot be written any more.
 	failure error
 	// secrets removes the secrets of the plan from what programs print and report.
@@ -64,7 +69,7 @@ func (r *Invocation) note(e Event) {
 
 // Run makes the missing runs. Its error is why it could not continue.
 func (r *Invocation) Run(ctx context.Context) (Outcome, error) {
-	r.note(Event{Event: eventBegin, BootID: r.c.Operations.Boot, PID: os.Getpid(), Plan: r.c.SHA256, Selected: len(r.slots), Decides: &r.c.Decides, Compared: r.c.Compared, Placement: r.c.Placement})
+	r.note(Event{Event: eventBegin, BootID: r.c.Operations.Boot, PID: os.Getpid(), Plan: r.c.SHA256, Selected: len(r.slots), Decides: r.decides(), Compared: r.c.Compared, Placement: r.c.Placement})
 	for _, s := range r.known.slots { // slots that were open when the last invocation ended
 		if s.open {
 			r.c.Log.Warn("the last start of the campaign was cut off: its slot gets another run", "slot", s.slot.Number, "run", s.run)
@@ -73,7 +78,10 @@ func (r *Invocation) Run(ctx context.Context) (Outcome, error) {
 			r.note(e)
 		}
 	}
-	err := r.endLeftovers(ctx)
+	err := errors.Join(r.failure, r.keep()) // so that readers find the campaign before its first run
+	if err == nil {
+		err = r.endLeftovers(ctx)
+	}
 	state, reason := Stopped, "interrupted"
 	if err == nil {
 		state, reason, err = r.drive(ctx)
@@ -143,7 +151,11 @@ func (r *Invocation) drive(ctx context.Context) (State, string, error) {
 
 // driveSlots makes the missing runs, one after the other.
 func (r *Invocation) driveSlots(ctx context.Context) (State, string, error) {
-	for _, slot := range r.slots {
+	for at := 0; ; at++ {
+		slot, ends, why := r.choose(at)
+		if ends != "" {
+			return ends, why, r.failure
+		}
 		for !r.known.over(slot.Number, r.c.Plan.OnInvalid.Repeat) {
 			if state, reason := r.stopNow(ctx); state != "" {
 				return state, reason, nil
@@ -162,7 +174,6 @@ func (r *Invocation) driveSlots(ctx context.Context) (State, string, error) {
 			}
 		}
 	}
-	return Complete, "", r.failure
 }
 
 // stopNow reports whether the campaign was asked to end, and how.

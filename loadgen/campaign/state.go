@@ -2,7 +2,9 @@ package campaign
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,7 +19,9 @@ const Schema = "umascope.campaign/1"
 
 // Facts is the content of campaign.json: the state that follows from the journal, for readers.
 type Facts struct {
-	Schema     string `json:"schema"`
+	Schema string `json:"schema"`
+	// Kind is campaign, sweep or arena: the verb that wrote the plan.
+	Kind       string `json:"kind"`
 	Campaign   string `json:"campaign"`
 	State      State  `json:"state"`
 	Reason     string `json:"reason,omitempty"`
@@ -25,6 +29,8 @@ type Facts struct {
 	Order      string `json:"order"`
 	// Decides is what decides the verdict, as of the first run.
 	Decides *Decides `json:"decides,omitempty"`
+	// Finding is what a search has found so far.
+	Finding *Finding `json:"finding,omitempty"`
 	PID     int      `json:"pid"`
 	BootID  string   `json:"boot_id,omitempty"`
 	// StartedAt is when the campaign began, InvocationAt when this process continued it.
@@ -49,19 +55,30 @@ type SlotFacts struct {
 	Gates []string `json:"gates,omitempty"`
 }
 
+// Last returns the name of the last run; empty if there was none.
+func (s SlotFacts) Last() string {
+	if len(s.Runs) == 0 {
+		return ""
+	}
+	return s.Runs[len(s.Runs)-1]
+}
+
 // States of a slot in addition to the statuses of runs.
 const (
-	slotPending Status = "pending"
-	slotRunning Status = "running"
+	Pending   Status = "pending"
+	Measuring Status = "running"
 )
 
-// keep writes campaign.json.
-func (r *Invocation) keep() error { return rundir.Folder(r.c.Dir).WriteJSON(StateFile, r.Facts()) }
+// keep writes campaign.json and campaign.csv.
+func (r *Invocation) keep() error {
+	dir, facts := rundir.Folder(r.c.Dir), r.Facts()
+	return errors.Join(dir.WriteJSON(StateFile, facts), dir.Write(TableFile, func(w io.Writer) error { return WriteTable(w, facts.Slots, r.Summary) }))
+}
 
 // Facts returns the state so far. It must not be called while another goroutine than the caller's carries out Run.
 func (r *Invocation) Facts() Facts {
 	f := Facts{
-		Schema: Schema, Campaign: r.c.Plan.Name, State: r.known.state, Reason: r.known.reason, PlanSHA256: r.c.SHA256, Order: string(r.c.Plan.Order), Decides: r.known.decides, PID: os.Getpid(), BootID: r.c.Operations.Boot,
+		Schema: Schema, Kind: r.c.Kind, Campaign: r.c.Plan.Name, State: r.known.state, Reason: r.known.reason, PlanSHA256: r.c.SHA256, Order: string(r.c.Plan.Order), Decides: r.known.decides, Finding: r.finding, PID: os.Getpid(), BootID: r.c.Operations.Boot,
 		StartedAt: r.known.events[0].At.UTC(), InvocationAt: r.started.UTC(), UpdatedAt: time.Now().UTC(),
 	}
 	for _, slot := range r.schedule() {
@@ -74,7 +91,7 @@ func (r *Invocation) Facts() Facts {
 
 // facts returns the facts of a slot.
 func (p *progress) facts(slot plan.Slot) SlotFacts {
-	f := SlotFacts{Slot: slot, Status: slotPending}
+	f := SlotFacts{Slot: slot, Status: Pending}
 	s := p.slots[slot.Number]
 	if s == nil {
 		return f
@@ -84,7 +101,7 @@ func (p *progress) facts(slot plan.Slot) SlotFacts {
 		f.Status = s.last
 	}
 	if s.open {
-		f.Status = slotRunning
+		f.Status = Measuring
 	}
 	return f
 }

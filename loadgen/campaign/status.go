@@ -16,6 +16,7 @@ import (
 	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/render"
+	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // Look is the state of a campaign, read from its folder.
@@ -88,19 +89,22 @@ func (l *Look) Stalled() string {
 	s := l.open()
 	switch {
 	case l.Holder == 0 && l.known.state == Running:
-		return "the process that carried it out is gone: campaign run goes on where it ended"
+		return "the process that carried it out is gone: " + GoesOn(l.Kind, l.Campaign) + " goes on where it ended"
 	case l.Holder == 0 || s == nil:
 		return ""
 	}
-	usual, known := l.known.usual(s.slot)
-	most := stallUnknown
-	if known {
-		most = max(stallFactor*usual, stallLeast)
-	}
-	if took := l.since(s); took > most {
+	if took := l.since(s); took > l.known.patience(s.slot) {
 		return fmt.Sprintf("%s runs for %s", s.slot, took.Round(time.Minute))
 	}
 	return ""
+}
+
+// GoesOn returns the command that continues a campaign.
+func GoesOn(kind, name string) string {
+	if kind == rundir.KindCampaign {
+		return "campaign run"
+	}
+	return "uma-load " + kind + " --resume=" + name
 }
 
 // Measured returns how long a slot like this one took, from the end of its cooldown to the end of its arm.
@@ -139,13 +143,13 @@ func (l *Look) BytesOfRun(dir string) uint64 {
 func (l *Look) Left() (left time.Duration, slots int, known bool) {
 	known = true
 	for _, s := range l.Slots {
-		if s.Unselected || s.Status != slotPending && s.Status != slotRunning && s.Status != Aborted {
+		if s.Unselected || s.Status != Pending && s.Status != Measuring && s.Status != Aborted {
 			continue
 		}
 		slots++
 		usual, measured := l.known.usual(s.Slot)
 		known = known && measured
-		if s.Status == slotRunning && l.Holder != 0 {
+		if s.Status == Measuring && l.Holder != 0 {
 			usual = max(usual-l.since(l.known.slots[s.Number]), 0)
 		}
 		left += usual
@@ -156,7 +160,7 @@ func (l *Look) Left() (left time.Duration, slots int, known bool) {
 // Print writes the status for people.
 func (l *Look) Print(w io.Writer) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "campaign %s: %s\n", openai.Printable(l.Campaign, openai.LongestForeign), l.headline())
+	fmt.Fprintf(&b, "%s %s: %s\n", l.Kind, openai.Printable(l.Campaign, openai.LongestForeign), l.headline())
 	fmt.Fprintf(&b, "order %s, plan %.12s, began %s\n\n", l.Order, l.PlanSHA256, l.StartedAt.Format(time.RFC3339))
 	l.table(&b)
 	b.WriteByte('\n')
@@ -229,7 +233,7 @@ func (l *Look) table(w io.Writer) {
 	}
 	t := render.Table{Header: []string{"model", "arm", "scenario", "finished", "invalid", "failed", "skipped", "left"}}
 	for _, r := range rows {
-		left := r.counts[slotPending] + r.counts[slotRunning] + r.counts[Aborted]
+		left := r.counts[Pending] + r.counts[Measuring] + r.counts[Aborted]
 		cells := []string{r.model, r.arm, r.scenario}
 		for _, n := range []int{r.counts[Finished], r.counts[Invalid], r.counts[Failed], r.counts[Skipped], left} {
 			cells = append(cells, strconv.Itoa(n))

@@ -192,7 +192,7 @@ func (w *world) raise(ctx context.Context, a plan.Arm, dir string) (Engine, erro
 
 // campaign is one of a plan in the world.
 func (w *world) campaign(p *plan.Plan) *Campaign {
-	return &Campaign{Plan: p, Text: []byte(p.Name), SHA256: "5ha", Dir: w.dir, Operations: w.operations(), Log: slog.New(slog.NewTextHandler(&w.log, nil))}
+	return &Campaign{Kind: rundir.KindCampaign, Plan: p, Text: []byte(p.Name), SHA256: "5ha", Dir: w.dir, Operations: w.operations(), Log: slog.New(slog.NewTextHandler(&w.log, nil))}
 }
 
 // run opens and runs a campaign.

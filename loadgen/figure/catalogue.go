@@ -87,27 +87,27 @@ func throughputs() []Figure {
 	input := func(t *summary.Throughput) *float64 { return t.InputTokensPerSecond }
 	return []Figure{
 		{Name: OutputTokensPerSecond, Title: "output tokens per second", Unit: PerSecond, Get: through(output), CountsLoad: true, Series: &metric.RunOutputTokensPerSecond,
-			Column: Column{2, "output tokens/s"}, Sweep: Column{6, OutputTokensPerSecond}, Bench: Column{2, "output-tokens/s"}},
+			Column: Column{2, "output tokens/s"}, Table: Column{6, OutputTokensPerSecond}, Bench: Column{2, "output-tokens/s"}},
 		{Name: RequestsPerSecond, Title: "requests per second", Unit: PerSecond, Get: through(requests), CountsLoad: true, Series: &metric.RunAchievedRequestsPerSecond,
-			Column: Column{1, "requests/s"}, Sweep: Column{5, RequestsPerSecond}, Bench: Column{1, "requests/s"}},
+			Column: Column{1, "requests/s"}, Table: Column{5, RequestsPerSecond}, Bench: Column{1, "requests/s"}},
 		{Name: "input_tokens_per_second", Title: "input tokens per second", Unit: PerSecond, Get: through(input), CountsLoad: true,
-			Sweep: Column{7, "input_tokens_per_second"}, Bench: Column{3, "input-tokens/s"}},
+			Table: Column{7, "input_tokens_per_second"}, Bench: Column{3, "input-tokens/s"}},
 		{Name: SteadyOutputTokensPerSecond, Title: "output tokens per second, steady state", Unit: PerSecond, Get: steady(output),
-			Column: Column{3, "steady tokens/s"}, Sweep: Column{9, SteadyOutputTokensPerSecond}, Bench: Column{4, "steady-output-tokens/s"}},
+			Column: Column{3, "steady tokens/s"}, Table: Column{9, SteadyOutputTokensPerSecond}, Bench: Column{4, "steady-output-tokens/s"}},
 		{Name: SteadyRequestsPerSecond, Title: "requests per second, steady state", Unit: PerSecond, Get: steady(requests),
-			Sweep: Column{8, SteadyRequestsPerSecond}},
+			Table: Column{8, SteadyRequestsPerSecond}},
 		{Name: RequestsWithinSLOPerSecond, Title: "requests per second within the objectives", Unit: PerSecond,
 			Get:   withinSLO(func(r *summary.SLOResult) *float64 { return r.RequestsPerSecond }),
-			Sweep: Column{13, "good_requests_per_second"}, Bench: Column{900, "good-requests/s"}},
+			Table: Column{13, "good_requests_per_second"}, Bench: Column{900, "good-requests/s"}},
 		{Name: "goodput_ratio", Title: "share of requests within the objectives", Unit: Ratio, Direction: HigherIsBetter, Series: &metric.RunGoodputRatio,
 			Get: withinSLO(func(r *summary.SLOResult) *float64 {
 				if r.Requests == 0 {
 					return nil
 				}
 				return &r.Ratio
-			}), Column: Column{50, "within SLO"}, Sweep: Column{12, "good_ratio"}},
+			}), Column: Column{50, "within SLO"}, Table: Column{12, "good_ratio"}},
 		{Name: "failed_ratio", Title: "share of requests that failed", Unit: Ratio, Get: func(s *summary.Summary) *float64 { return summary.FailedRatio(s.Requests) },
-			Sweep: Column{3, "error_ratio"}},
+			Table: Column{3, "error_ratio"}},
 	}
 }
 
@@ -117,19 +117,19 @@ func counts() []Figure {
 		return part(func(s *summary.Summary) *summary.Backlog { return s.Backlog }, func(b *summary.Backlog) *float64 { return new(value(b)) })
 	}
 	return []Figure{
-		{Name: "requests_ok", Title: "requests that ended ok", Unit: Count, Direction: HigherIsBetter, Sweep: Column{1, "requests_ok"},
+		{Name: "requests_ok", Title: "requests that ended ok", Unit: Count, Direction: HigherIsBetter, Table: Column{1, "requests_ok"},
 			Get: func(s *summary.Summary) *float64 { return new(float64(s.Requests[openai.StatusOK])) }},
-		{Name: "requests_failed", Title: "requests that failed", Unit: Count, Sweep: Column{2, "requests_failed"},
+		{Name: "requests_failed", Title: "requests that failed", Unit: Count, Table: Column{2, "requests_failed"},
 			Get: func(s *summary.Summary) *float64 { return new(float64(summary.Failed(s.Requests))) }},
-		{Name: "duration_seconds", Title: "measured for", Unit: Seconds, Direction: NeitherBetter, Sweep: Column{4, "duration_seconds"},
+		{Name: "duration_seconds", Title: "measured for", Unit: Seconds, Direction: NeitherBetter, Table: Column{4, "duration_seconds"},
 			Get: through(func(t *summary.Throughput) *float64 { return t.DurationSeconds })},
-		{Name: "due_requests_per_second", Title: "requests due per second", Unit: PerSecond, Direction: NeitherBetter, Sweep: Column{10, "due_requests_per_second"},
+		{Name: "due_requests_per_second", Title: "requests due per second", Unit: PerSecond, Direction: NeitherBetter, Table: Column{10, "due_requests_per_second"},
 			Get: backlog(func(b *summary.Backlog) float64 { return b.DuePerSecond })},
-		{Name: "ended_requests_per_second", Title: "requests ended per second", Unit: PerSecond, Sweep: Column{11, "ended_requests_per_second"},
+		{Name: "ended_requests_per_second", Title: "requests ended per second", Unit: PerSecond, Table: Column{11, "ended_requests_per_second"},
 			Get: backlog(func(b *summary.Backlog) float64 { return b.EndedPerSecond })},
-		{Name: "input_tokens_mean", Title: "input tokens of a request, mean", Unit: Tokens, Direction: NeitherBetter, Sweep: Column{901, "input_tokens_mean"},
+		{Name: "input_tokens_mean", Title: "input tokens of a request, mean", Unit: Tokens, Direction: NeitherBetter, Table: Column{901, "input_tokens_mean"},
 			Get: part(func(s *summary.Summary) *summary.Distribution { return s.Tokens.Input }, mean)},
-		{Name: "output_tokens_mean", Title: "output tokens of a request, mean", Unit: Tokens, Direction: NeitherBetter, Sweep: Column{902, "output_tokens_mean"},
+		{Name: "output_tokens_mean", Title: "output tokens of a request, mean", Unit: Tokens, Direction: NeitherBetter, Table: Column{902, "output_tokens_mean"},
 			Get: part(func(s *summary.Summary) *summary.Distribution { return s.Tokens.Output }, mean)},
 	}
 }
@@ -204,7 +204,7 @@ func machine() []Figure {
 		{Name: GPUPowerMean, Title: "GPU power, mean", Unit: Watts, Get: func(s *summary.Summary) *float64 { return perMeasuredSecond(s, energy(s)) }},
 		{Name: "energy_joules", Title: "GPU energy", Unit: Joules, Get: energy, Series: &metric.RunEnergyJoules},
 		{Name: "joules_per_output_token", Title: "GPU energy of an output token", Unit: Joules, Get: func(s *summary.Summary) *float64 { _, each := s.EnergyOfAll(); return each },
-			Origin: energyOrigin, Sweep: Column{903, "joules_per_output_token"}, Bench: Column{903, "J/output-token"}},
+			Origin: energyOrigin, Table: Column{903, "joules_per_output_token"}, Bench: Column{903, "J/output-token"}},
 	}
 }
 

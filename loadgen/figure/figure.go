@@ -1,5 +1,5 @@
 // Package figure is the catalogue of the figures of a run. Each is written down once: its name, its unit, how it is read
-// from a summary, how it is compared, and the columns that it has in tables. Reports, workbooks, tables of sweeps,
+// from a summary, how it is compared, and the columns that it has in tables. Reports, workbooks, tables of campaigns,
 // comparisons and exported series iterate the catalogue, so that a new figure is one entry.
 //
 // A figure that is exported has its series in exporter/metric, the vocabulary that dashboards share. Titles that both
@@ -43,8 +43,8 @@ type Figure struct {
 	Series *metric.Gauge
 	By     func(*summary.Summary) string
 
-	// Column, Sweep and Bench are the columns in the table of runs of a report, in sweep.csv and in benchstat's format.
-	Column, Sweep, Bench Column
+	// Column, Table and Bench are the columns in the table of runs of a report, in campaign.csv and in benchstat's format.
+	Column, Table, Bench Column
 	// Origin returns the source of a figure of the measured machine; it is nil for the others.
 	Origin func(*summary.Summary) summary.Origin
 }
@@ -68,8 +68,8 @@ func (c Catalogue) Columns(in func(Figure) Column) []Figure {
 // InReport returns the column of a figure in the table of runs of a report.
 func InReport(f Figure) Column { return f.Column }
 
-// InSweep returns the column of a figure in sweep.csv.
-func InSweep(f Figure) Column { return f.Sweep }
+// InTable returns the column of a figure in campaign.csv.
+func InTable(f Figure) Column { return f.Table }
 
 // InBench returns the column of a figure in benchstat's format.
 func InBench(f Figure) Column { return f.Bench }

@@ -29,7 +29,7 @@ func TestTheCatalogueIsOfOnePiece(t *testing.T) {
 		once("name", f.Name)
 		once("title", f.Title)
 		once("column", f.Column.Heading)
-		once("column of sweeps", f.Sweep.Heading)
+		once("column of the table of a campaign", f.Table.Heading)
 		once("unit of benchstat", f.Bench.Heading)
 		if f.Series != nil {
 			once("series", f.Series.Def().Name)

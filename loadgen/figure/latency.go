@@ -54,7 +54,7 @@ type Latency struct {
 	// Chart is the title of its chart over load; empty for a latency that runs are not shown by.
 	Chart    string
 	compared []string // statistics
-	sweep    Column   // the begin of its columns in sweep.csv
+	table    Column   // the begin of its columns in campaign.csv
 }
 
 // Short returns the short name of the latency, such as TTFT.
@@ -166,8 +166,8 @@ func (l Latency) figure(at, i int, of statistic) Figure {
 	if l.Chart != "" && of.column {
 		f.Column = Column{10, l.short + " " + of.name}
 	}
-	if l.sweep.Heading != "" {
-		f.Sweep = Column{l.sweep.Place + i, l.sweep.Heading + "_" + of.name + "_seconds"}
+	if l.table.Heading != "" {
+		f.Table = Column{l.table.Place + i, l.table.Heading + "_" + of.name + "_seconds"}
 	}
 	if of.benchd {
 		name := l.short

@@ -5,6 +5,13 @@ import (
 	"strings"
 )
 
+// Kinds of campaigns, by the verbs that write their plans.
+const (
+	KindCampaign = "campaign"
+	KindSweep    = "sweep"
+	KindArena    = "arena"
+)
+
 // Campaign is a run's place in a campaign, and the steps and findings around the run.
 type Campaign struct {
 	Name string `json:"name" pack:"word"`

@@ -143,7 +143,7 @@ func groupOf(root, path string) string {
 }
 
 // groupFiles returns the files that mark the folder of a sweep, an arena, a campaign or a pack.
-func groupFiles() []string { return []string{SweepFile, ArenaFile, "campaign.json", "pack.json"} }
+func groupFiles() []string { return []string{CampaignFile, "pack.json"} }
 
 // Pin excludes a run from pruning; Unpin includes it again.
 func Pin(path string) error {

@@ -93,7 +93,7 @@ func TestTheNewestAndWhatMustStayAreKept(t *testing.T) {
 
 func TestARunOfASweepIsKeptWhereverItIsLookedFor(t *testing.T) {
 	root := t.TempDir()
-	put(t, root, SweepFile)
+	put(t, root, CampaignFile)
 	if e := entry(t, root, "point", 60, EntryFinished); e.Group == "" {
 		t.Error("a run in the folder of a sweep is of no group")
 	}

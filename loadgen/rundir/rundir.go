@@ -39,14 +39,8 @@ const (
 	BenchstatFile     = "results.txt"
 )
 
-// Files in the folder of a sweep, which also has the folders of its runs. Its report has the same names as a run's.
-const (
-	SweepFile    = "sweep.json"
-	SweepCSVFile = "sweep.csv"
-)
-
-// ArenaFile is in the folder of an arena, which also has the folders of its runs.
-const ArenaFile = "arena.json"
+// CampaignFile is in the folder of a campaign, a sweep or an arena, which also has the folders of its runs.
+const CampaignFile = "campaign.json"
 
 // Folders in a run folder.
 const (

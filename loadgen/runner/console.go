@@ -13,7 +13,6 @@ import (
 
 	"github.com/umascope/umascope/cmd/terminal"
 	"github.com/umascope/umascope/loadgen/render"
-	"github.com/umascope/umascope/loadgen/rundir"
 )
 
 // ProgressFormat is how the progress of runs is shown.
@@ -136,30 +135,6 @@ func (r *run) watch() (end func(state string)) {
 			<-done
 			w.end(state)
 		})
-	}
-}
-
-// Pause waits between two runs of a series, and shows what for. It returns false if ctx was done before.
-func Pause(ctx context.Context, env Environment, what string, lasts time.Duration) bool {
-	over, tick := time.NewTimer(lasts), time.NewTicker(redrawInterval)
-	defer over.Stop()
-	defer tick.Stop()
-	defer env.Console.draw(nothing)
-	waits := waiting{what, time.Now().Add(lasts)}
-	for {
-		p := Progress{Schema: ProgressSchema, At: time.Now().UTC(), State: rundir.StateRunning, Series: env.Series}
-		waits.describe(&p)
-		env.Page.update(p)
-		if env.showsProgress() {
-			env.Console.draw(p.Draw)
-		}
-		select {
-		case <-tick.C:
-		case <-over.C:
-			return true
-		case <-ctx.Done():
-			return false
-		}
 	}
 }
 

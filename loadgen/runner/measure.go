@@ -215,7 +215,7 @@ func (m *measurement) prepare(ctx context.Context, look func(number int, served 
 	}
 	p.describeLoad(m.manifest, m)
 	describePlace(ctx, m.run)
-	identify(ctx, m.manifest, m.keep.Out, m.capture, m.load.addresses(), nil)
+	m.identify(ctx, m.capture, m.load.addresses(), nil)
 	if at := m.load.StartAt; !at.IsZero() { // the start time may have passed
 		if err := traffic.CheckStart(at, time.Now()); err != nil {
 			p.close()

@@ -111,16 +111,9 @@ type Machine struct {
 	GPUWatts    *float64      `json:"gpu_watts,omitempty"`   // of all GPUs
 }
 
-// Kinds of series.
-const (
-	SeriesSweep    = "sweep"
-	SeriesArena    = "arena"
-	SeriesCampaign = "campaign"
-)
-
 // Series is the sweep, arena or campaign that a run belongs to.
 type Series struct {
-	Kind string `json:"kind"` // SeriesSweep, SeriesArena or SeriesCampaign
+	Kind string `json:"kind"` // rundir.KindSweep, KindArena or KindCampaign
 	Name string `json:"name"`
 	// Number is the place of the run, from 1: the point of a sweep, the cell of an arena, the slot of a campaign. Of is how many there are; 0
 	// if that is unknown.

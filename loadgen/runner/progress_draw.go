@@ -406,7 +406,7 @@ func (s Series) draw(d *drawing, now time.Time) {
 
 // place returns the place of the run in the series, such as slot 5 of 12.
 func (s Series) place() string {
-	unit := map[string]string{SeriesCampaign: "slot", SeriesSweep: "point", SeriesArena: "cell"}[s.Kind]
+	unit := map[string]string{rundir.KindCampaign: "slot", rundir.KindSweep: "point", rundir.KindArena: "cell"}[s.Kind]
 	switch {
 	case s.Number == 0:
 		return ""
@@ -446,7 +446,7 @@ func (s Series) drawResults(d *drawing) {
 		rows = append(rows, row)
 	}
 	header := []string{"tokens/s", "TTFT p50", "TTFT p99", "gap p50", "gap p99"}
-	if s.Kind == SeriesArena { // a cell has too few requests for percentiles
+	if s.Kind == rundir.KindArena { // a cell has too few requests for percentiles
 		header = []string{"pp t/s", "tg t/s", "tokens/s"}
 	}
 	add("soft", append([]string{"", ""}, header...)...)
@@ -458,11 +458,11 @@ func (s Series) drawResults(d *drawing) {
 		seconds := func(v *float64) string { return format.Optional(v, format.Seconds) }
 		rate := func(v *float64) string { return format.Optional(v, format.Digits) }
 		figures := []string{rate(r.OutputTokensPerSecond), seconds(r.TTFTP50Seconds), seconds(r.TTFTP99Seconds), seconds(r.ChunkGapP50Seconds), seconds(r.ChunkGapP99Seconds)}
-		if s.Kind == SeriesArena {
+		if s.Kind == rundir.KindArena {
 			figures = []string{rate(r.PP), rate(r.TG), rate(r.OutputTokensPerSecond)}
 		}
 		add("", append([]string{render.Printable(r.Name), render.Printable(status)}, figures...)...)
-		rows[len(rows)-1][1].Style = map[string]string{"finished": "good", string(Valid): "good", string(Invalid): "bad", string(Failed): "bad"}[r.Status]
+		rows[len(rows)-1][1].Style = map[string]string{"finished": "good", "invalid": "bad", "failed": "bad"}[r.Status]
 	}
 	d.table("results", rows)
 }

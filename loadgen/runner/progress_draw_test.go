@@ -38,7 +38,7 @@ func goldenProgress() Progress {
 			LedgerBytes: map[string]float64{ledger.GPUProcess: 62 * gib, ledger.Anon: 8 * gib, ledger.KernelStack: gib / 4, ledger.Percpu: gib / 4, ledger.PageCache: 31.5 * gib, ledger.Unattributed: -.5 * gib, ledger.Free: 20 * gib},
 			GPUCelsius:  new(64.0), GPUWatts: new(48.2),
 		}},
-		Series: &Series{Kind: SeriesCampaign, Name: "native-container", Number: 5, Of: 12, EndsAt: new(progressAt.Add(41*time.Minute + 12*time.Second)), Results: "3 finished, 1 invalid", Runs: []SeriesRun{
+		Series: &Series{Kind: rundir.KindCampaign, Name: "native-container", Number: 5, Of: 12, EndsAt: new(progressAt.Add(41*time.Minute + 12*time.Second)), Results: "3 finished, 1 invalid", Runs: []SeriesRun{
 			{Name: "1 native", Status: "finished", OutputTokensPerSecond: new(379.4), TTFTP50Seconds: new(.312), TTFTP99Seconds: new(1.21), ChunkGapP50Seconds: new(.0211), ChunkGapP99Seconds: new(.0389)},
 			{Name: "2 container", Status: "finished", OutputTokensPerSecond: new(371.2), TTFTP50Seconds: new(.322), ChunkGapP50Seconds: new(.0214), ChunkGapP99Seconds: new(.0391)},
 			{Name: "3 container", Status: "invalid", Why: "client_lag, error_rate"},
@@ -154,9 +154,9 @@ func TestACurveBeginsAtZero(t *testing.T) {
 
 // TestAnArenaShowsTheRatesOfItsCells in place of percentiles, for which a cell has too few requests.
 func TestAnArenaShowsTheRatesOfItsCells(t *testing.T) {
-	p := Progress{At: progressAt, Series: &Series{Kind: SeriesArena, Name: "a1", Number: 2, Of: 28, Point: "pp2048 tg128 (c5)", EndsAt: new(progressAt.Add(72 * time.Minute)), Runs: []SeriesRun{
-		{Name: "pp2048 tg128 (c1)", Status: string(Valid), PP: new(2913.), TG: new(48.8), OutputTokensPerSecond: new(38.1), TTFTP50Seconds: new(.7)},
-		{Name: "pp2048 tg128 @ d4096 (c5)", Status: string(Invalid), Why: "depth_evicted", PP: new(2800.)},
+	p := Progress{At: progressAt, Series: &Series{Kind: rundir.KindArena, Name: "a1", Number: 2, Of: 28, Point: "pp2048 tg128 (c5)", EndsAt: new(progressAt.Add(72 * time.Minute)), Runs: []SeriesRun{
+		{Name: "pp2048 tg128 (c1)", Status: "finished", PP: new(2913.), TG: new(48.8), OutputTokensPerSecond: new(38.1), TTFTP50Seconds: new(.7)},
+		{Name: "pp2048 tg128 @ d4096 (c5)", Status: "invalid", Why: "depth_evicted", PP: new(2800.)},
 	}}}
 	var text strings.Builder
 	for _, line := range p.Draw(100) {

@@ -225,29 +225,6 @@ func TestWhatARunWaitsForIsShownUntilTheNextPhase(t *testing.T) {
 	})
 }
 
-// TestAPauseIsShownOnTerminalAndPage holds that a pause has its own screen, which is gone when it ends.
-func TestAPauseIsShownOnTerminalAndPage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		columns, lines := 80, 24
-		c, out := terminalOf(&columns, &lines, false)
-		env := Environment{Console: c, Log: slog.New(slog.NewTextHandler(c, nil)), Page: &LivePage{}, Series: &Series{Kind: SeriesSweep, Name: "s", Number: 2, Of: 3}}
-		ended := make(chan bool)
-		go func() { ended <- Pause(t.Context(), env, "the pause before this point", time.Minute) }()
-		time.Sleep(20*time.Second + time.Millisecond)
-		synctest.Wait()
-		shown := strings.Join(played(t, out.String()), "|")
-		if !strings.Contains(shown, "point 2 of 3") || !strings.Contains(shown, "for the pause before this point   at most 40s") {
-			t.Errorf("%q", shown)
-		}
-		if page := drawn(env.Page.lines(80), false); !strings.Contains(page, "at most 40s") {
-			t.Errorf("page: %q", page)
-		}
-		if !<-ended || strings.Join(played(t, out.String()), "|") != "" {
-			t.Errorf("in the end: %q", played(t, out.String()))
-		}
-	})
-}
-
 func TestRequestsOfAllEndingsAreCountedWhileTheyAreRead(t *testing.T) {
 	p := newPhaseMeter(phaseOf(traffic.Limit{}), 0, 0)
 	p.streaming = true

@@ -2,8 +2,6 @@ package runner
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/umascope/umascope/exporter/engine/supported"
@@ -36,11 +34,12 @@ func (r *run) describeEngine() {
 
 // identify adds to the manifest what runs: the command of a recorded run, and the engine as far as this machine shows
 // it. The addresses are those of the servers; a recorded run has none.
-func identify(ctx context.Context, m *rundir.Manifest, out string, around *Capture, addresses, command []string) {
+func (r *run) identify(ctx context.Context, around *Capture, addresses, command []string) {
+	m := r.manifest
 	if m.Labels["host"] == m.Client.Hostname {
 		m.Containers = containerSoftware(ctx)
 	}
-	key, err := server.OpenProvenanceKey(keyFolder(out))
+	key, err := r.key()
 	if err != nil {
 		m.Provenance = &rundir.Provenance{Missing: []string{"the key of the hashes: " + printable(err.Error())}}
 		return
@@ -61,15 +60,12 @@ func identify(ctx context.Context, m *rundir.Manifest, out string, around *Captu
 	}
 }
 
-// keyFolder returns the folder whose key a run uses. Runs of a sweep or an arena use the folder around it, so that their
-// hashes can be compared between several.
-func keyFolder(out string) string {
-	for _, name := range []string{rundir.SweepFile, rundir.ArenaFile} {
-		if _, err := os.Stat(filepath.Join(out, name)); err == nil {
-			return filepath.Dir(filepath.Clean(out))
-		}
+// key returns the key of the hashes: of the campaign, or else of the folder of runs.
+func (r *run) key() (server.ProvenanceKey, error) {
+	if r.env.Engine != nil {
+		return r.env.Engine.Key, nil
 	}
-	return out
+	return server.OpenProvenanceKey(r.keep.Out)
 }
 
 // ofContainer identifies a container. If the plan has the command lines, only its image and its files are added.

@@ -10,23 +10,6 @@ import (
 	"github.com/umascope/umascope/loadgen/server"
 )
 
-func TestRunsOfSweepsTakeTheKeyOfTheFolderAbove(t *testing.T) {
-	out := t.TempDir()
-	point := filepath.Join(out, "sweep-1")
-	if err := os.Mkdir(point, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if got := keyFolder(point); got != point {
-		t.Errorf("%s", got)
-	}
-	if err := rundir.Folder(point).WriteJSON(rundir.SweepFile, 1); err != nil {
-		t.Fatal(err)
-	}
-	if got := keyFolder(point); got != out {
-		t.Errorf("%s", got)
-	}
-}
-
 // TestARunGoesOnWithoutAKey: a key that cannot be read costs the hashes and nothing else.
 func TestARunGoesOnWithoutAKey(t *testing.T) {
 	out := t.TempDir()
@@ -34,7 +17,7 @@ func TestARunGoesOnWithoutAKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := &rundir.Manifest{Labels: map[string]string{"host": "elsewhere"}}
-	identify(t.Context(), m, out, nil, []string{"http://127.0.0.1:1"}, nil)
+	(&run{keep: Keep{Out: out}, manifest: m}).identify(t.Context(), nil, []string{"http://127.0.0.1:1"}, nil)
 	if m.Provenance == nil || m.Provenance.Key != "" || len(m.Provenance.Missing) != 1 || !strings.Contains(m.Provenance.Missing[0], "it is no key") {
 		t.Errorf("%+v", m.Provenance)
 	}

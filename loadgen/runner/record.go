@@ -58,7 +58,7 @@ func (r *recording) make(ctx context.Context) (Result, error) {
 	}
 	r.beginManifest()
 	if r.env.Engine == nil {
-		identify(ctx, r.manifest, r.keep.Out, r.capture, nil, r.load.Argv)
+		r.identify(ctx, r.capture, nil, r.load.Argv)
 	}
 	r.show(r.keep.facts(r.id, scenarioRecord, append(r.phasesToReady(), recordPhases()...)))
 	r.env.Log.Info("record", "id", r.id, "folder", string(r.folder), "command", r.manifest.Command.Program, "live", r.env.Page.URL())
@@ -128,7 +128,7 @@ func (r *recording) follow(ctx context.Context) (subprocess.Exit, error) {
 func (r *recording) runWithEngine(ctx, cut, engine context.Context) (exit subprocess.Exit, err error) {
 	err = r.capture.findEngine(ctx)
 	r.describeEngine()
-	identify(ctx, r.manifest, r.keep.Out, r.capture, nil, r.load.Argv)
+	r.identify(ctx, r.capture, nil, r.load.Argv)
 	if err == nil {
 		err = errors.Join(r.save(), r.capture.runCommands(ctx, beforeLoad))
 	}

@@ -21,6 +21,8 @@ type EngineLifecycle struct {
 	// Ran returns what identifies the engine's processes, as far as it has been observed; nil if the campaign runs no
 	// process.
 	Ran func() *rundir.Provenance
+	// Key is the key of the hashes of what runs.
+	Key ProvenanceKey
 	// Starts is true if there is an engine that Before starts or has kept up.
 	Starts bool
 	// Logs returns the log files of the running engine's processes, in the order of their start.

@@ -1,12 +1,13 @@
-package runner
+package sweep
 
 import (
+	"github.com/umascope/umascope/loadgen/campaign/plan"
 	"slices"
 	"strings"
 	"testing"
 )
 
-func overTexts(values []OverValue) string {
+func overTexts(values []Value) string {
 	var all []string
 	for _, v := range values {
 		all = append(all, v.Text)
@@ -88,11 +89,11 @@ func TestAShapeIsABatchOfEqualRequests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fixed, fallback := o.Flags(OverValue{Text: "T5"})
-	if want := []Flag{{"concurrency", "16"}, {"input-tokens", "512"}, {"output-tokens", "128"}, {"ignore-eos", "true"}}; !slices.Equal(fixed, want) {
+	fixed, fallback := o.Flags(Value{Text: "T5"})
+	if want := flags("concurrency", "16", "input-tokens", "512", "output-tokens", "128", "ignore-eos", "true"); !slices.Equal(fixed, want) {
 		t.Errorf("flags %v, want %v", fixed, want)
 	}
-	if want := []Flag{{"requests", "1600"}, {"warmup", "160"}}; !slices.Equal(fallback, want) {
+	if want := flags("requests", "1600", "warmup", "160"); !slices.Equal(fallback, want) {
 		t.Errorf("flags that give way %v, want %v", fallback, want)
 	}
 }
@@ -101,15 +102,15 @@ func TestAPointMeasuresEnoughForItsLoad(t *testing.T) {
 	for _, c := range []struct {
 		over, value string
 		load        float64
-		fixed       []Flag
-		fallback    []Flag
+		fixed       []plan.Flag
+		fallback    []plan.Flag
 	}{
-		{"concurrency", "4", 4, []Flag{{"concurrency", "4"}}, []Flag{{"requests", "100"}}},
-		{"concurrency", "64", 64, []Flag{{"concurrency", "64"}}, []Flag{{"requests", "640"}}},
-		{"rate", "12.5", 12.5, []Flag{{"rate", "12.5"}}, []Flag{{"arrival", "poisson"}, {"requests", "750"}}},
-		{"set.a.requests", "24", 24, []Flag{{"set", "a.requests=24"}}, nil},
+		{"concurrency", "4", 4, flags("concurrency", "4"), flags("requests", "100")},
+		{"concurrency", "64", 64, flags("concurrency", "64"), flags("requests", "640")},
+		{"rate", "12.5", 12.5, flags("rate", "12.5"), flags("arrival", "poisson", "requests", "750")},
+		{"set.a.requests", "24", 24, flags("set", "a.requests=24"), nil},
 	} {
-		fixed, fallback := Over{Name: c.over}.Flags(OverValue{c.value, c.load})
+		fixed, fallback := Over{Name: c.over}.Flags(Value{c.value, c.load})
 		if !slices.Equal(fixed, c.fixed) || !slices.Equal(fallback, c.fallback) {
 			t.Errorf("%s %s: %v and %v", c.over, c.value, fixed, fallback)
 		}
@@ -122,8 +123,8 @@ func TestEveryPointAsksSomethingElse(t *testing.T) {
 	for _, seed := range []uint64{0, 1337} {
 		for _, value := range []string{"1", "2", "12"} {
 			for repeat := range 3 {
-				s := o.Seed(seed, OverValue{Text: value}, repeat)
-				if seen[s] || s >= 1<<53 || s != o.Seed(seed, OverValue{Text: value}, repeat) {
+				s := o.Seed(seed, Value{Text: value}, repeat)
+				if seen[s] || s >= 1<<53 || s != o.Seed(seed, Value{Text: value}, repeat) {
 					t.Errorf("seed %d of %s, time %d", s, value, repeat)
 				}
 				seen[s] = true
@@ -134,17 +135,16 @@ func TestEveryPointAsksSomethingElse(t *testing.T) {
 
 func TestRunsAreNamedByOrderAndValue(t *testing.T) {
 	plain := func(s string) bool {
-		return len(s) <= 128 && !strings.ContainsFunc(s, func(r rune) bool {
+		return len(s) <= 48 && !strings.ContainsFunc(s, func(r rune) bool {
 			return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-", r)
 		})
 	}
-	if got := (Over{Name: OverConcurrency}).RunID("s", SweepRun{Number: 3, Value: OverValue{Text: "16"}}); got != "s-03-concurrency-16" {
+	if got := (Over{Name: OverConcurrency}).scenarioName(Run{Number: 3, Value: Value{Text: "16"}}); got != "03-concurrency-16" {
 		t.Errorf("run %q", got)
 	}
-	long := strings.Repeat("x", LongestSweepID)
 	for _, text := range []string{"../../etc", strings.Repeat("9", 200), "a b|c", "é"} {
 		o := Over{Name: "set." + strings.Repeat("K.", 60)}
-		if got := o.RunID(long, SweepRun{Number: 100, Value: OverValue{Text: text}}); !plain(got) {
+		if got := o.scenarioName(Run{Number: 100, Value: Value{Text: text}}); !plain(got) {
 			t.Errorf("%q is named %q (%d)", text, got, len(got))
 		}
 		if label := o.Label(); len(label) > 64 || strings.ContainsAny(label, ".K") {
@@ -166,7 +166,7 @@ func FuzzParseOver(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(points) == 0 || len(points) > mostSweepPoints {
+		if len(points) == 0 || len(points) > mostPoints {
 			t.Fatalf("%q has %d points", text, len(points))
 		}
 		name, _, _ := strings.Cut(text, "=")
@@ -174,7 +174,7 @@ func FuzzParseOver(f *testing.F) {
 			if p.Text == "" || p.Load < 0 || p.Load > 1e12 || !o.size() && name != OverShape && !(p.Load > 0 && p.Load <= mostLoad) {
 				t.Errorf("%q: point %+v", text, p)
 			}
-			if slices.ContainsFunc(points[:i], func(q OverValue) bool { return q.Text == p.Text }) {
+			if slices.ContainsFunc(points[:i], func(q Value) bool { return q.Text == p.Text }) {
 				t.Errorf("%q: %s is there twice", text, p.Text)
 			}
 			if fixed, _ := o.Flags(p); len(fixed) == 0 {

@@ -1,4 +1,4 @@
-package runner
+package sweep
 
 import (
 	"fmt"
@@ -46,7 +46,7 @@ func newSearch(kind SearchKind, over Over, tolerance float64) (Search, error) {
 		s.judge = byThroughput
 		return s, nil
 	}
-	s.judge = func(done []SweepRun) map[float64]loadSide { return byTrial(done, s.split) }
+	s.judge = func(done []Run) map[float64]loadSide { return byTrial(done, s.split) }
 	return s, nil
 }
 
@@ -63,7 +63,7 @@ func (s Search) Rule() string {
 }
 
 // keepsSLO returns the side of a run by the SLO.
-func keepsSLO(t SweepRun) loadSide {
+func keepsSLO(t Run) loadSide {
 	switch met, known := t.met(); {
 	case !known:
 		return unknown
@@ -77,7 +77,7 @@ func keepsSLO(t SweepRun) loadSide {
 // keepsUp returns the side of a run with arrivals by the clock: whether as many requests ended as became due. Requests
 // in flight that keep growing show the same, and other tools fit a line to them; counts at two moments need no model of
 // the noise.
-func keepsUp(t SweepRun) loadSide {
+func keepsUp(t Run) loadSide {
 	switch {
 	case !t.usable():
 		return unknown
@@ -93,7 +93,7 @@ func keepsUp(t SweepRun) loadSide {
 }
 
 // byTrial returns the side of each load by its runs: beyond the limit if any of them was.
-func byTrial(done []SweepRun, split func(SweepRun) loadSide) map[float64]loadSide {
+func byTrial(done []Run, split func(Run) loadSide) map[float64]loadSide {
 	sides := map[float64]loadSide{}
 	for _, t := range done {
 		sides[t.Value.Load] = max(sides[t.Value.Load], split(t))
@@ -104,7 +104,7 @@ func byTrial(done []SweepRun, split func(SweepRun) loadSide) map[float64]loadSid
 // byThroughput returns the side of each load of a closed loop. While throughput still grows with load, every load is
 // within the limit. After that, loads with nearly the highest throughput are beyond it, and so are all loads above the
 // one with the highest, where some servers get slower.
-func byThroughput(done []SweepRun) map[float64]loadSide {
+func byThroughput(done []Run) map[float64]loadSide {
 	means := meanThroughput(done)
 	measured := slices.Sorted(maps.Keys(means)) // without runs that show nothing: their throughput is unknown, not 0
 	best, at := 0.0, 0.0
@@ -139,7 +139,7 @@ func flattens(means map[float64]float64, ascending []float64) bool {
 }
 
 // meanThroughput returns the mean of the usable runs of each load.
-func meanThroughput(done []SweepRun) map[float64]float64 {
+func meanThroughput(done []Run) map[float64]float64 {
 	m := measureOf(done)
 	sums, counts := map[float64]float64{}, map[float64]float64{}
 	for _, t := range done {

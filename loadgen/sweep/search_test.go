@@ -1,47 +1,46 @@
-package runner
+package sweep
 
 import (
-	"context"
-	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/openai"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
 // loadResponse is a server as a function of the load: the outcome of a run on it.
-type loadResponse func(load float64) SweepOutcome
+type loadResponse func(load float64) Outcome
 
 // outcomeOf is a run of 100 requests with what a sweep reads of it.
-func outcomeOf(change func(*summary.Summary)) SweepOutcome {
+func outcomeOf(change func(*summary.Summary)) Outcome {
 	s := summary.Summary{Valid: true, Requests: map[openai.Status]int{openai.StatusOK: 100}}
 	change(&s)
-	o := SweepOutcome{Status: Valid, Summary: &s}
+	o := Outcome{Status: campaign.Finished, Summary: &s}
 	if !s.Valid {
-		o.Status = Invalid
+		o.Status = campaign.Invalid
 	}
 	return o
 }
 
-func goodput(met bool) SweepOutcome {
+func goodput(met bool) Outcome {
 	return outcomeOf(func(s *summary.Summary) { s.SLO = &summary.SLOResult{Met: met} })
 }
 
-func tokensPerSecond(rate float64) SweepOutcome {
+func tokensPerSecond(rate float64) Outcome {
 	return outcomeOf(func(s *summary.Summary) {
 		s.SteadyState = &summary.SteadyState{Throughput: summary.Throughput{OutputTokensPerSecond: &rate}}
 	})
 }
 
-func backlog(grows bool) SweepOutcome {
+func backlog(grows bool) Outcome {
 	return outcomeOf(func(s *summary.Summary) { s.Backlog = &summary.Backlog{Grows: grows} })
 }
 
-func invalidOutcome(codes ...summary.Code) SweepOutcome {
+func invalidOutcome(codes ...summary.Code) Outcome {
 	return outcomeOf(func(s *summary.Summary) {
 		s.Valid = false
 		for _, code := range codes {
@@ -64,14 +63,23 @@ func looking(t *testing.T, kind SearchKind, over string, tolerance float64) Swee
 	return Sweep{Over: o, Search: &s}
 }
 
-// driveSweep runs a plan on a server; at most so many runs are reasonable.
-func driveSweep(t *testing.T, p Sweep, s loadResponse) []SweepRun {
+// driveSweep chooses the runs of a sweep of a server, one after the other.
+func driveSweep(t *testing.T, p Sweep, s loadResponse) []Run {
 	t.Helper()
-	done, err := p.Drive(context.Background(), unwatched(p), func(_ context.Context, trial SweepRun) SweepOutcome { return s(trial.Value.Load) }, func([]SweepRun) error { return nil })
-	if err != nil && !errors.Is(err, ErrInterrupted) {
-		t.Fatal(err)
+	var done []Run
+	for {
+		c := p.Next(done)
+		if c.Scenario == nil {
+			return done
+		}
+		value, more := p.next(done)
+		next := p.trial(done, value)
+		if scenario, err := p.Scenario(next); err != nil || !more || scenario.Name != c.Scenario.Name {
+			t.Fatalf("%+v is the choice after %d runs, not %+v (%v)", c, len(done), scenario, err)
+		}
+		next.Outcome = s(value.Load)
+		done = append(done, next)
 	}
-	return done
 }
 
 func TestTheHighestRateWithinTheSLOIsFoundWithinTheTolerance(t *testing.T) {
@@ -80,7 +88,7 @@ func TestTheHighestRateWithinTheSLOIsFoundWithinTheTolerance(t *testing.T) {
 		capacity := math.Exp(random.Float64() * math.Log(200))
 		tolerance := []float64{0.01, 0.05, 0.1, 0.5}[seed%4]
 		p := looking(t, ForSLO, "rate=0.5..500", tolerance)
-		done := driveSweep(t, p, func(rate float64) SweepOutcome { return goodput(rate <= capacity) })
+		done := driveSweep(t, p, func(rate float64) Outcome { return goodput(rate <= capacity) })
 		f := p.Finding(done)
 		if f.Within == nil || f.Beyond == nil || *f.Within > capacity || *f.Beyond <= capacity {
 			t.Fatalf("capacity %g: %s", capacity, f.Says)
@@ -100,7 +108,7 @@ func TestTheHighestRateWithinTheSLOIsFoundWithinTheTolerance(t *testing.T) {
 func TestTheHighestConcurrencyWithinTheSLOIsFoundToTheRequest(t *testing.T) {
 	for capacity := 1; capacity <= 200; capacity++ {
 		p := looking(t, ForSLO, "concurrency=1..256", 0.001)
-		f := p.Finding(driveSweep(t, p, func(n float64) SweepOutcome { return goodput(n <= float64(capacity)) }))
+		f := p.Finding(driveSweep(t, p, func(n float64) Outcome { return goodput(n <= float64(capacity)) }))
 		if f.Within == nil || f.Beyond == nil || int(*f.Within) != capacity || int(*f.Beyond) != capacity+1 {
 			t.Errorf("capacity %d: %s", capacity, f.Says)
 		}
@@ -115,7 +123,7 @@ func TestANoisyLimitIsNotOverestimated(t *testing.T) {
 	for seed := range uint64(seeds) {
 		random := rand.New(rand.NewPCG(seed, 3))
 		p := looking(t, ForSLO, "rate=1..1000", 0.1)
-		done := driveSweep(t, p, func(rate float64) SweepOutcome {
+		done := driveSweep(t, p, func(rate float64) Outcome {
 			return goodput(random.Float64() < 1/(1+math.Exp(math.Log(rate/capacity)/(width/2))))
 		})
 		f := p.Finding(done)
@@ -137,7 +145,7 @@ func TestANoisyLimitIsNotOverestimated(t *testing.T) {
 func TestRunsThatDisagreeAreTold(t *testing.T) {
 	p := looking(t, ForSLO, "concurrency=1..64", 0.1)
 	runs := map[float64]int{}
-	done := driveSweep(t, p, func(n float64) SweepOutcome {
+	done := driveSweep(t, p, func(n float64) Outcome {
 		runs[n]++
 		return goodput(n < 11 && !(n == 10 && runs[n] > 1)) // 10 is missed when it is measured again
 	})
@@ -152,11 +160,11 @@ func TestRunsThatDisagreeAreTold(t *testing.T) {
 
 func TestALimitOutsideTheTwoEndsIsSaidToBeThere(t *testing.T) {
 	p := looking(t, ForSLO, "rate=2..16", 0.1)
-	never := driveSweep(t, p, func(float64) SweepOutcome { return goodput(false) })
+	never := driveSweep(t, p, func(float64) Outcome { return goodput(false) })
 	if f := p.Finding(never); f.Within != nil || *f.Beyond != 2 || len(never) != 1 || p.Judge(never) != Unmet {
 		t.Errorf("%d runs, verdict %d: %s", len(never), p.Judge(never), f.Says)
 	}
-	always := driveSweep(t, p, func(float64) SweepOutcome { return goodput(true) })
+	always := driveSweep(t, p, func(float64) Outcome { return goodput(true) })
 	if f := p.Finding(always); f.Beyond != nil || *f.Within != 16 || p.Judge(always) != Sound || !strings.Contains(f.Says, "above") {
 		t.Errorf("%s", f.Says)
 	}
@@ -167,7 +175,7 @@ func TestTheSaturationOfAClosedLoopIsWhereItsThroughputEnds(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 4))
 		slots := 2 + random.Float64()*150 // with so many in flight the server is as fast as it gets
 		p := looking(t, ForSaturation, "concurrency=1..512", 0.1)
-		done := driveSweep(t, p, func(n float64) SweepOutcome {
+		done := driveSweep(t, p, func(n float64) Outcome {
 			return tokensPerSecond(100 * min(n, slots) * (1 + 0.01*random.NormFloat64()))
 		})
 		f, knee := p.Finding(done), plateau*slots
@@ -185,7 +193,7 @@ func TestTheSaturationOfAClosedLoopIsWhereItsThroughputEnds(t *testing.T) {
 
 func TestAServerThatDoesWorseUnderMoreLoadIsSaturatedThereToo(t *testing.T) {
 	p := looking(t, ForSaturation, "concurrency=1..256", 0.1)
-	done := driveSweep(t, p, func(n float64) SweepOutcome { return tokensPerSecond(100 * min(n, 32) * min(1, 48/n)) })
+	done := driveSweep(t, p, func(n float64) Outcome { return tokensPerSecond(100 * min(n, 32) * min(1, 48/n)) })
 	if f := p.Finding(done); f.Beyond == nil || *f.Beyond < 28 || *f.Beyond > 33 || len(f.Contradictions) > 0 {
 		t.Errorf("%s %q", f.Says, f.Contradictions)
 	}
@@ -194,7 +202,7 @@ func TestAServerThatDoesWorseUnderMoreLoadIsSaturatedThereToo(t *testing.T) {
 // A fifth more for twice the load is worth having; what two neighbours differ by is noise.
 func TestAServerThatGainsAFifthByTwiceTheLoadIsNotSaturated(t *testing.T) {
 	p := looking(t, ForSaturation, "concurrency=1..64", 0.1)
-	f := p.Finding(driveSweep(t, p, func(n float64) SweepOutcome { return tokensPerSecond(math.Pow(1.2, math.Log2(n))) }))
+	f := p.Finding(driveSweep(t, p, func(n float64) Outcome { return tokensPerSecond(math.Pow(1.2, math.Log2(n))) }))
 	if f.Beyond != nil || *f.Within != 64 {
 		t.Errorf("%s", f.Says)
 	}
@@ -205,15 +213,15 @@ func TestAServerThatGainsAFifthByTwiceTheLoadIsNotSaturated(t *testing.T) {
 
 func TestThroughputThatStillGrowsAtTheEndIsNoSaturation(t *testing.T) {
 	p := looking(t, ForSaturation, "concurrency=1..100", 0.1)
-	f := p.Finding(driveSweep(t, p, func(n float64) SweepOutcome { return tokensPerSecond(n) }))
+	f := p.Finding(driveSweep(t, p, func(n float64) Outcome { return tokensPerSecond(n) }))
 	if f.Within == nil || *f.Within != 100 || f.Beyond != nil {
 		t.Errorf("%s", f.Says)
 	}
 }
 
 func TestTheSaturationOfARateIsWhereABacklogGrowsOrRequestsFail(t *testing.T) {
-	grows := func(rate float64) SweepOutcome { return backlog(rate > 21) }
-	fails := func(rate float64) SweepOutcome {
+	grows := func(rate float64) Outcome { return backlog(rate > 21) }
+	fails := func(rate float64) Outcome {
 		if rate <= 21 {
 			return backlog(false)
 		}
@@ -234,7 +242,7 @@ func TestTheSaturationOfARateIsWhereABacklogGrowsOrRequestsFail(t *testing.T) {
 func TestARunThatIsInvalidByTheClientsFaultIsRepeatedTwice(t *testing.T) {
 	stumbles := 2
 	stumbling := func(code summary.Code) loadResponse {
-		return func(rate float64) SweepOutcome {
+		return func(rate float64) Outcome {
 			if rate == 4 && stumbles > 0 {
 				stumbles--
 				return invalidOutcome(code)
@@ -260,7 +268,7 @@ func TestARunThatIsInvalidByTheClientsFaultIsRepeatedTwice(t *testing.T) {
 // Runs that show nothing do not count as throughput 0: a client that stalled does not saturate a server.
 func TestAClosedLoopWhoseHighestLoadTellsNothingIsNotSaturatedBelowIt(t *testing.T) {
 	p := looking(t, ForSaturation, "concurrency=1..64", 0.1)
-	done := driveSweep(t, p, func(n float64) SweepOutcome {
+	done := driveSweep(t, p, func(n float64) Outcome {
 		if n == 8 {
 			return invalidOutcome(summary.CodeClientStall)
 		}
@@ -274,9 +282,9 @@ func TestAClosedLoopWhoseHighestLoadTellsNothingIsNotSaturatedBelowIt(t *testing
 
 // A run may be valid and show nothing about the limit, such as one of a single request.
 func TestAValidRunThatDoesNotShowTheLimitEndsTheSearch(t *testing.T) {
-	shows := map[SearchKind]func(load float64) SweepOutcome{
-		ForSLO: func(float64) SweepOutcome { return goodput(true) },
-		ForSaturation: func(load float64) SweepOutcome {
+	shows := map[SearchKind]func(load float64) Outcome{
+		ForSLO: func(float64) Outcome { return goodput(true) },
+		ForSaturation: func(load float64) Outcome {
 			o := tokensPerSecond(load)
 			o.Summary.Backlog = &summary.Backlog{}
 			return o
@@ -285,7 +293,7 @@ func TestAValidRunThatDoesNotShowTheLimitEndsTheSearch(t *testing.T) {
 	for _, over := range []string{"concurrency=1..64", "rate=1..64"} {
 		for kind, tells := range shows {
 			p := looking(t, kind, over, 0.1)
-			done := driveSweep(t, p, func(load float64) SweepOutcome {
+			done := driveSweep(t, p, func(load float64) Outcome {
 				if load == 8 {
 					return outcomeOf(func(*summary.Summary) {})
 				}
@@ -304,7 +312,7 @@ func TestASearchThatNeverAgreesWithItselfEnds(t *testing.T) {
 		for _, over := range []string{"rate=0.01..100000", "concurrency=1..100000"} {
 			for _, kind := range SearchKinds() {
 				p := looking(t, kind, over, 0.01)
-				done := driveSweep(t, p, func(float64) SweepOutcome {
+				done := driveSweep(t, p, func(float64) Outcome {
 					o := tokensPerSecond(1 + random.Float64())
 					o.Summary.SLO = &summary.SLOResult{Met: random.IntN(3) > 0}
 					o.Summary.Backlog = &summary.Backlog{Grows: random.IntN(3) == 0}

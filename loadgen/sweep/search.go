@@ -1,4 +1,4 @@
-package runner
+package sweep
 
 import (
 	"fmt"
@@ -19,11 +19,11 @@ type Search struct {
 	Tolerance float64
 	judge     sideJudge
 	// split returns the side of one run; nil for a limit that shows only between runs.
-	split func(SweepRun) loadSide
+	split func(Run) loadSide
 }
 
 // Ends returns the two loads that the search goes between.
-func (s Search) Ends() []OverValue { return []OverValue{overValue(s.Low), overValue(s.High)} }
+func (s Search) Ends() []Value { return []Value{valueOf(s.Low), valueOf(s.High)} }
 
 // loadSide is the side of the limit that a load is on.
 type loadSide int
@@ -35,7 +35,7 @@ const (
 )
 
 // sideJudge returns the side of every load that was measured, from all trials so far.
-type sideJudge func(done []SweepRun) map[float64]loadSide
+type sideJudge func(done []Run) map[float64]loadSide
 
 const (
 	// mostTrials ends a search whose runs keep contradicting each other.
@@ -52,7 +52,7 @@ const (
 // the lowest load beyond. 0 is none.
 type bracket struct{ within, beyond float64 }
 
-func (s Search) bracket(done []SweepRun) bracket {
+func (s Search) bracket(done []Run) bracket {
 	var b bracket
 	sides := s.judge(done)
 	for load, at := range sides {
@@ -69,9 +69,9 @@ func (s Search) bracket(done []SweepRun) bracket {
 }
 
 // next returns the value to measure next.
-func (s Search) next(done []SweepRun) (OverValue, bool) {
+func (s Search) next(done []Run) (Value, bool) {
 	if len(done) == 0 {
-		return overValue(s.Low), true
+		return valueOf(s.Low), true
 	}
 	if last := done[len(done)-1]; !s.decides(last) {
 		most := mostAttempts
@@ -81,25 +81,25 @@ func (s Search) next(done []SweepRun) (OverValue, bool) {
 		return last.Value, s.attempts(done, last.Value) < most
 	}
 	if len(done) >= mostTrials {
-		return OverValue{}, false
+		return Value{}, false
 	}
 	b := s.bracket(done)
 	if b.within == 0 {
-		return OverValue{}, false
+		return Value{}, false
 	}
 	if b.beyond == 0 && b.within < s.High {
-		return overValue(min(2*b.within, s.High)), true
+		return valueOf(min(2*b.within, s.High)), true
 	}
 	if middle, ok := s.middle(b); ok {
 		return middle, true
 	}
-	confirmed := overValue(b.within)
+	confirmed := valueOf(b.within)
 	return confirmed, repeats(done, confirmed) < confirmations
 }
 
 // decides reports whether a run shows anything about the limit. A valid run may not: a single request does not show
 // whether a backlog grows.
-func (s Search) decides(t SweepRun) bool {
+func (s Search) decides(t Run) bool {
 	if s.split != nil {
 		return s.split(t) != unknown
 	}
@@ -107,7 +107,7 @@ func (s Search) decides(t SweepRun) bool {
 }
 
 // attempts counts the runs of a value that showed nothing.
-func (s Search) attempts(done []SweepRun, v OverValue) int {
+func (s Search) attempts(done []Run, v Value) int {
 	n := 0
 	for _, t := range done {
 		if t.Value == v && !s.decides(t) {
@@ -118,9 +118,9 @@ func (s Search) attempts(done []SweepRun, v OverValue) int {
 }
 
 // middle returns the load half way, by ratio; false once the two are close enough.
-func (s Search) middle(b bracket) (OverValue, bool) {
+func (s Search) middle(b bracket) (Value, bool) {
 	if b.beyond == 0 || b.beyond/b.within <= 1+s.Tolerance {
-		return OverValue{}, false
+		return Value{}, false
 	}
 	load := math.Sqrt(b.within * b.beyond)
 	if s.Whole {
@@ -130,17 +130,17 @@ func (s Search) middle(b bracket) (OverValue, bool) {
 		unit := math.Pow(10, math.Floor(math.Log10(load))-2)
 		load = math.Round(load/unit) * unit
 	}
-	v := overValue(load)
+	v := valueOf(load)
 	return v, v.Load > b.within && v.Load < b.beyond
 }
 
 // contradictions lists, in words, runs that a sharp limit would not show: a load whose runs disagree, and one within
 // the limit above one beyond it.
-func (s Search) contradictions(done []SweepRun) []string {
+func (s Search) contradictions(done []Run) []string {
 	var found []string
 	sides, lowest := s.judge(done), 0.0
 	for _, load := range loadsOf(done) {
-		name := overValue(load).Text
+		name := valueOf(load).Text
 		if in, out := s.count(done, load, within), s.count(done, load, beyond); in > 0 && out > 0 {
 			found = append(found, fmt.Sprintf("%s was within the limit in %d of %d runs", name, in, in+out))
 		}
@@ -148,14 +148,14 @@ func (s Search) contradictions(done []SweepRun) []string {
 		case sides[load] == beyond && lowest == 0:
 			lowest = load
 		case sides[load] == within && lowest != 0:
-			found = append(found, fmt.Sprintf("%s was within the limit, though %s was beyond it", name, overValue(lowest).Text))
+			found = append(found, fmt.Sprintf("%s was within the limit, though %s was beyond it", name, valueOf(lowest).Text))
 		}
 	}
 	return found
 }
 
 // count returns how many runs of a load were on a side, for limits that one run shows.
-func (s Search) count(done []SweepRun, load float64, where loadSide) int {
+func (s Search) count(done []Run, load float64, where loadSide) int {
 	n := 0
 	for _, t := range done {
 		if s.split != nil && t.Value.Load == load && s.split(t) == where {
@@ -166,7 +166,7 @@ func (s Search) count(done []SweepRun, load float64, where loadSide) int {
 }
 
 // loadsOf returns the measured loads, ascending.
-func loadsOf(done []SweepRun) []float64 {
+func loadsOf(done []Run) []float64 {
 	var all []float64
 	for _, t := range done {
 		all = append(all, t.Value.Load)

@@ -1,4 +1,4 @@
-package runner
+package sweep
 
 import (
 	"errors"
@@ -19,8 +19,8 @@ const (
 
 // Limits of --over.
 const (
-	mostSweepPoints = 100
-	mostLoad        = 1e6
+	mostPoints = 100
+	mostLoad   = 1e6
 )
 
 // Over is the parameter that differs from point to point, and its values.
@@ -30,8 +30,8 @@ type Over struct {
 	items []overItem
 }
 
-// OverValue is the value of one point.
-type OverValue struct {
+// Value is the value of one point.
+type Value struct {
 	// Text is the value in the format of a flag.
 	Text string
 	// Load is the value as a number: requests in flight, requests a second or the scenario's size. It is 0 for a shape
@@ -156,8 +156,8 @@ func (o Over) parseRange(low, rest string) (overItem, error) {
 }
 
 // Points returns the values in the given order, which is the order of measurement.
-func (o Over) Points() ([]OverValue, error) {
-	var values []OverValue
+func (o Over) Points() ([]Value, error) {
+	var values []Value
 	for _, i := range o.items {
 		more, err := o.expand(i)
 		if err != nil {
@@ -166,37 +166,37 @@ func (o Over) Points() ([]OverValue, error) {
 		values = append(values, more...)
 	}
 	for at, v := range values {
-		if slices.ContainsFunc(values[:at], func(other OverValue) bool { return other.Text == v.Text || v.Load != 0 && other.Load == v.Load }) {
+		if slices.ContainsFunc(values[:at], func(other Value) bool { return other.Text == v.Text || v.Load != 0 && other.Load == v.Load }) {
 			return nil, fmt.Errorf("%s is there twice", v.Text)
 		}
 	}
-	if len(values) > mostSweepPoints {
-		return nil, fmt.Errorf("more than %d points", mostSweepPoints)
+	if len(values) > mostPoints {
+		return nil, fmt.Errorf("more than %d points", mostPoints)
 	}
 	return values, nil
 }
 
 // expand returns the values of an item.
-func (o Over) expand(i overItem) ([]OverValue, error) {
+func (o Over) expand(i overItem) ([]Value, error) {
 	if i.text != "" {
-		v := OverValue{Text: i.text}
+		v := Value{Text: i.text}
 		if load, err := strconv.ParseFloat(i.text, 64); err == nil && o.Name != OverShape && decimalLoad.MatchString(i.text) {
 			v.Load = load
 		}
-		return []OverValue{v}, nil
+		return []Value{v}, nil
 	}
-	var values []OverValue
-	for n := range mostSweepPoints + 1 {
+	var values []Value
+	for n := range mostPoints + 1 {
 		load := i.at(n, o.whole())
 		if load > i.high*(1+1e-9) {
 			return values, nil
 		}
-		v := overValue(load)
+		v := valueOf(load)
 		if len(values) == 0 || values[len(values)-1].Text != v.Text {
 			values = append(values, v)
 		}
 	}
-	return nil, fmt.Errorf("more than %d points from %s to %s", mostSweepPoints, overValue(i.low).Text, overValue(i.high).Text)
+	return nil, fmt.Errorf("more than %d points from %s to %s", mostPoints, valueOf(i.low).Text, valueOf(i.high).Text)
 }
 
 // at returns the n-th number of a range.
@@ -218,13 +218,13 @@ func (i overItem) at(n int, whole bool) float64 {
 }
 
 // overValue formats a load with six significant digits at most, finer than any useful rate.
-func overValue(load float64) OverValue {
+func valueOf(load float64) Value {
 	text := strconv.FormatFloat(load, 'g', 6, 64)
 	rounded, err := strconv.ParseFloat(text, 64)
 	if err != nil {
 		rounded = load
 	}
-	return OverValue{Text: strconv.FormatFloat(rounded, 'f', -1, 64), Load: rounded}
+	return Value{Text: strconv.FormatFloat(rounded, 'f', -1, 64), Load: rounded}
 }
 
 // Ends returns the two ends that a search looks between: those of one range without a step.

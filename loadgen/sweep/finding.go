@@ -1,42 +1,21 @@
-package runner
+package sweep
 
 import (
 	"fmt"
 
+	"github.com/umascope/umascope/loadgen/campaign"
 	"github.com/umascope/umascope/loadgen/summary"
 )
 
-// SweepFinding is the result of a search: the two loads that the limit lies between.
-type SweepFinding struct {
-	Search SearchKind `json:"search"`
-	// Rule is the rule by which a load counts as beyond the limit, in words.
-	Rule string `json:"rule"`
-	// Within is the highest load within the limit with no lower load beyond it; Beyond is the lowest load beyond it.
-	// The unit is requests in flight, or requests a second. A load that was not found between the two ends is absent.
-	Within *float64 `json:"within,omitempty"`
-	Beyond *float64 `json:"beyond,omitempty"`
-	// Tolerance is the allowed distance between the two, as a share of the lower.
-	Tolerance float64 `json:"tolerance_ratio"`
-	// HighestThroughput is the highest of all usable runs, in the unit that is given with it, and HighestAt the load of
-	// that run. If that load is low, it was measured with too few requests.
-	HighestThroughput *float64 `json:"highest_throughput,omitempty"`
-	HighestAt         *float64 `json:"highest_throughput_at,omitempty"`
-	ThroughputUnit    string   `json:"throughput_unit,omitempty"`
-	// Says is the finding as a sentence.
-	Says string `json:"says"`
-	// Contradictions are runs that a sharp limit would not show; a limit with many of them is a broad one.
-	Contradictions []string `json:"contradictions,omitempty"`
-}
-
 // Finding returns what the search has found so far; nil for a sweep over a list.
-func (p Sweep) Finding(done []SweepRun) *SweepFinding {
+func (p Sweep) Finding(done []Run) *campaign.Finding {
 	if p.Search == nil || len(done) == 0 {
 		return nil
 	}
 	s := *p.Search
 	b := s.bracket(done)
-	f := &SweepFinding{
-		Search: s.Kind, Rule: s.Rule(), Within: optional(b.within), Beyond: optional(b.beyond), Tolerance: s.Tolerance,
+	f := &campaign.Finding{
+		Search: string(s.Kind), Rule: s.Rule(), Within: optional(b.within), Beyond: optional(b.beyond), Tolerance: s.Tolerance,
 		Says: s.says(p.Over, done, b), Contradictions: s.contradictions(done),
 	}
 	if highest, at, m := highestThroughput(done); highest > 0 {
@@ -52,7 +31,7 @@ func optional(load float64) *float64 {
 	return &load
 }
 
-func highestThroughput(done []SweepRun) (highest, at float64, m throughputMeasure) {
+func highestThroughput(done []Run) (highest, at float64, m throughputMeasure) {
 	m = measureOf(done)
 	for _, t := range done {
 		if v, known := t.throughput(m); known && t.usable() && v > highest {
@@ -63,8 +42,8 @@ func highestThroughput(done []SweepRun) (highest, at float64, m throughputMeasur
 }
 
 // says returns the finding as a sentence.
-func (s Search) says(over Over, done []SweepRun, b bracket) string {
-	below, above := overValue(b.within).Text, overValue(b.beyond).Text
+func (s Search) says(over Over, done []Run, b bracket) string {
+	below, above := valueOf(b.within).Text, valueOf(b.beyond).Text
 	var text string
 	switch {
 	case b.within == 0 && b.beyond == 0:
@@ -105,7 +84,7 @@ func (s Search) words(at loadSide) string {
 }
 
 // unfinished returns why a search ended early; empty if it did not.
-func (s Search) unfinished(done []SweepRun) string {
+func (s Search) unfinished(done []Run) string {
 	last := done[len(done)-1]
 	switch {
 	case !last.usable():
@@ -123,7 +102,7 @@ func (s Search) unfinished(done []SweepRun) string {
 }
 
 // codes returns the reasons for which a run is invalid, in brackets.
-func (t SweepRun) codes() string {
+func (t Run) codes() string {
 	if t.Summary == nil || len(t.Summary.InvalidReasons) == 0 {
 		return ""
 	}
